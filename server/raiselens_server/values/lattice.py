@@ -265,7 +265,7 @@ def join(left: Value, right: Value) -> Value:
 
 
 def _join_options(left: Value, right: Value) -> Value:
-    options: list[Value] = []
+    options: list[Any] = []
     for value in (left, right):
         for option in value.options if isinstance(value, Union) else (value,):
             if option not in options:
