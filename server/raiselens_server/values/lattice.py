@@ -16,6 +16,7 @@ that a change is seen through every alias. Operations of torch get lists as `Seq
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from types import EllipsisType
 from typing import Any, Final, TypeAlias
 
 from raiselens_server.values import dims, dtypes
@@ -36,9 +37,9 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A value of an immutable builtin type: `3`, `"cuda"`, `None`."""
+    """A value of an immutable builtin type: `3`, `"cuda"`, `None`, `...`."""
 
-    value: None | bool | int | float | complex | str | bytes | range
+    value: None | bool | int | float | complex | str | bytes | range | EllipsisType
 
     def __eq__(self, other: object) -> bool:
         """Equal only with the same type: True and 1 are different constants."""
@@ -106,8 +107,10 @@ class Tensor:
     """A torch.Tensor.
 
     `dtypes`: those it may have. `shape`: None where the rank is unknown; a size is None where it is unknown.
-    `strides` in elements, None where unknown. `dtype_site` and `shape_site`: the expression that decided the property;
-    an operation that decides one anew leaves it None and the interpreter fills in the call.
+    `strides` in elements, None where unknown; a size that a stride is a multiple of is taken to be at least 1.
+    `contiguous`: what `is_contiguous()` must answer, known also where strides are not (`a * b` is no linear form).
+    `dtype_site` and `shape_site`: the expression that decided the property; an operation that decides one anew leaves
+    it None and the interpreter fills in the call.
     They are no part of the value: two tensors that differ only there are equal.
     """
 
@@ -121,6 +124,7 @@ class Tensor:
     device_site: Site | None = field(default=None, compare=False)
     item: Const | None = None
     parameter: bool = False
+    contiguous: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,15 @@ class Seq:
 
     items: tuple[Value, ...]
     kind: str = "tuple"
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A slice object, each part absent as `Const(None)`: the `1:n` of `x[1:n]`."""
+
+    start: Value
+    stop: Value
+    step: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +197,7 @@ Value: TypeAlias = (
     | Tensor
     | Array
     | Seq
+    | Slice
     | Ref
     | Callable
     | Named
@@ -191,6 +205,7 @@ Value: TypeAlias = (
 )
 
 NONE: Final = Const(None)
+ELLIPSIS: Final = Const(...)
 TRUE: Final = Const(True)  # noqa: FBT003 - the value is what is meant
 FALSE: Final = Const(False)  # noqa: FBT003 - the value is what is meant
 UNION_LIMIT: Final = 6
@@ -253,6 +268,7 @@ def join(left: Value, right: Value) -> Value:
                 shape_site=left.shape_site if left.shape_site == right.shape_site else None,
                 device_site=left.device_site if left.device_site == right.device_site else None,
                 parameter=left.parameter and right.parameter,
+                contiguous=left.contiguous if left.contiguous == right.contiguous else None,
             )
         case (DType(), DType()):
             return DType(left.names | right.names)
@@ -291,7 +307,7 @@ def truth(value: Value) -> bool | None:
             return None if unequal is None else not unequal
         case Text(parts=parts):
             return True if any(isinstance(part, str) and part for part in parts) else None
-        case DType() | Device() | Callable() | Named():
+        case DType() | Device() | Callable() | Named() | Slice():
             return True
         case Seq(items=items):
             return bool(items)
