@@ -1,0 +1,63 @@
+# Every target works as the first command after a clone: the virtual environment and the sglang sources that the tests
+# read are set up on the way. Needs Python 3.10 or newer, make and, for the extension, Node.js 20 or newer.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# The stamp's name holds the sum of pyproject.toml, so that a changed dependency sets the environment up again.
+READY  := $(VENV)/.ready-$(shell cksum < pyproject.toml | tr -c '0-9\n' '-')
+SGLANG := .cache/sglang-0.5.23
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench nightly sync clean
+
+help:
+	@echo 'make demo     the story of one error: foreseen, repaired, verified, recognised in a log'
+	@echo 'make test     all tests'
+	@echo 'make check    formatting, lint and types'
+	@echo 'make format   apply formatting and safe lint fixes'
+	@echo 'make bench    measured figures (see docs/benchmarks.md)'
+	@echo 'make nightly  the long runs: tests marked slow, property tests with more examples'
+	@echo 'make sync     only set up $(VENV) and .cache'
+
+sync: $(READY) $(SGLANG)/.complete
+
+$(READY): pyproject.toml tools/bootstrap.py
+	@$(PYTHON) tools/bootstrap.py $(VENV)
+	@rm -f $(VENV)/.ready-* && touch $@
+
+$(SGLANG)/.complete: tools/fetch_sglang.py | $(READY)
+	@$(BIN)/python tools/fetch_sglang.py $(SGLANG)
+
+demo: $(READY)
+	@$(BIN)/python tools/demo.py
+
+test: $(READY) $(SGLANG)/.complete
+	$(PYTEST) -m 'not slow' $(ARGS)
+
+check: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	@if [ -f vscode-extension/package.json ]; then $(MAKE) --no-print-directory check-extension; fi
+
+.PHONY: check-extension
+check-extension: vscode-extension/node_modules/.package-lock.json
+	cd vscode-extension && npm run --silent check
+
+vscode-extension/node_modules/.package-lock.json: vscode-extension/package-lock.json
+	cd vscode-extension && npm ci --no-audit --no-fund
+
+format: $(READY)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(READY) $(SGLANG)/.complete
+	@if ls tests/bench/*.py >/dev/null 2>&1; then $(PYTEST) -q -s tests/bench; else echo 'no benchmarks yet'; fi
+
+nightly: $(READY) $(SGLANG)/.complete
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) $(ARGS)
+
+clean:
+	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
