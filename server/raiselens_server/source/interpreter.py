@@ -1,0 +1,296 @@
+"""Which interpreter's libraries are inspected, found from files alone.
+
+The order is INTERFACE's: the one that is named, else `$VIRTUAL_ENV`, else a `.venv` upward from the path that is
+checked, else the interpreter that runs Raiselens. Nothing found in a workspace is ever executed: `.pth` files and
+editable-install finders are read as text. Only an interpreter that the user named is asked, with `-I -S`, and only
+where its files do not tell.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from raiselens_server.source.environment import Environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+ASK_SECONDS = 15
+LARGEST_FINDER = 1 << 20
+_LIBRARY = re.compile(r"python3\.(\d+)t?")
+_PROBE = "import json, sys; print(json.dumps([sys.executable, sys.prefix, list(sys.version_info[:2])]))"
+
+
+class InterpreterError(Exception):
+    """The named interpreter cannot be used; the text is one line that says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """An interpreter as its files describe it.
+
+    `executable` is what `verify` would start, `None` where no such file is there. `paths` are the site-packages and
+    the folders that their `.pth` files and editable installs add, in `sys.path` order.
+    """
+
+    executable: str | None
+    version: tuple[int, int]
+    paths: tuple[str, ...]
+
+
+def find_interpreter(
+    start: Path, *, named: str | None = None, may_ask: bool = False, environ: Mapping[str, str] | None = None
+) -> Interpreter:
+    """The interpreter whose libraries count for code at `start`.
+
+    `named` is what `--python` or a setting says: an executable, a name on `$PATH`, or the folder of an environment.
+    With `may_ask` it may be started where its files do not tell. Raises `InterpreterError` where it is unusable.
+    """
+    environ = os.environ if environ is None else environ
+    if named is not None:
+        return _named(named, may_ask=may_ask, environ=environ)
+    active = environ.get("VIRTUAL_ENV")
+    candidates = ([Path(active)] if active else []) + [folder / ".venv" for folder in _upward(start)]
+    for prefix in candidates:
+        if (prefix / "pyvenv.cfg").is_file() and (found := _from_prefix(prefix, None, environ)) is not None:
+            return found
+    return running_interpreter(environ)
+
+
+def running_interpreter(environ: Mapping[str, str] | None = None) -> Interpreter:
+    """The interpreter that runs this code."""
+    version = (sys.version_info.major, sys.version_info.minor)
+    prefix = Path(sys.prefix)
+    found = _from_prefix(prefix, version, os.environ if environ is None else environ)
+    return Interpreter(sys.executable or None, version, found.paths if found is not None else ())
+
+
+def build_environment(
+    interpreter: Interpreter, roots: Iterable[Path], extra_paths: Iterable[Path] = (), stubs: Path | None = None
+) -> Environment:
+    """The search path of INTERFACE's “Where calls are resolved”: each root and its `src/`, extra paths, libraries.
+
+    The folders of the file itself come before these; `Project` adds them for each file anew.
+    """
+    folders: dict[str, None] = {}
+    for root in roots:
+        for folder in (root, root / "src"):
+            if folder.is_dir():
+                folders[str(folder.absolute())] = None
+    folders.update((str(path.absolute()), None) for path in extra_paths)
+    folders.update((path, None) for path in interpreter.paths)
+    return Environment(tuple(folders), None if stubs is None else str(stubs), interpreter.version)
+
+
+def _named(named: str, *, may_ask: bool, environ: Mapping[str, str]) -> Interpreter:
+    path = Path(named).expanduser()
+    if not path.exists():
+        on_path = shutil.which(named, path=environ.get("PATH"))
+        if on_path is None:
+            raise InterpreterError(f"--python {named}: no such interpreter or environment")
+        path = Path(on_path)
+    path = path.absolute()
+    if path.is_dir():
+        found = _from_prefix(path, None, environ)
+        if found is None:
+            raise InterpreterError(f"--python {named}: this folder holds no site-packages; name its python executable")
+        return found
+    # The link's own place counts first: an environment's `bin/python` points out of the environment.
+    for executable in (path, path.resolve()):
+        found = _from_prefix(_prefix_of(executable), _version_in_name(executable.name), environ)
+        if found is not None:
+            return Interpreter(str(path), found.version, found.paths)
+    if not may_ask:
+        raise InterpreterError(f"the setting python = {named!r} does not lie in an environment; name it with --python")
+    return _ask(path, environ)
+
+
+def _ask(path: Path, environ: Mapping[str, str]) -> Interpreter:
+    """Start the named interpreter, isolated and without `site`, to learn where it lives."""
+    try:
+        answer = subprocess.run(
+            [path, "-I", "-S", "-c", _PROBE], capture_output=True, timeout=ASK_SECONDS, check=True, text=True
+        )
+        executable, prefix, (major, minor) = json.loads(answer.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise InterpreterError(f"--python {path}: not a Python interpreter ({_first_line(error)})") from error
+    found = _from_prefix(Path(prefix), (major, minor), environ)
+    return Interpreter(executable or str(path), (major, minor), found.paths if found is not None else ())
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _prefix_of(executable: Path) -> Path:
+    """The environment's folder: above `bin/` or `Scripts/`, else the executable's own folder (Windows, embedded)."""
+    parent = executable.parent
+    return parent.parent if parent.name.lower() in {"bin", "scripts"} else parent
+
+
+def _version_in_name(name: str) -> tuple[int, int] | None:
+    matched = _LIBRARY.match(name)
+    return (3, int(matched[1])) if matched else None
+
+
+def _from_prefix(prefix: Path, version: tuple[int, int] | None, environ: Mapping[str, str]) -> Interpreter | None:
+    """Read an installation or virtual environment; `None` where `prefix` holds no libraries."""
+    config = _read_config(prefix / "pyvenv.cfg")
+    version = version or _configured_version(config)
+    libraries = list(_library_folders(prefix, version))
+    if version is None:
+        version = _newest_version(libraries)
+    if not libraries or version is None:
+        return None
+    if config is None:
+        libraries = [*_user_folders(version, environ), *libraries]
+    elif config.get("include-system-site-packages", "").lower() == "true" and "home" in config:
+        home = Path(config["home"])
+        base = _prefix_of(home / "python")
+        libraries += [*_user_folders(version, environ), *_library_folders(base, version)]
+    paths: dict[str, None] = {}
+    for folder in libraries:
+        paths[str(folder)] = None
+        paths.update((path, None) for path in _linked_folders(folder))
+    return Interpreter(_executable_in(prefix), version, tuple(paths))
+
+
+def _executable_in(prefix: Path) -> str | None:
+    names = ("bin/python3", "bin/python", "Scripts/python.exe", "python.exe")
+    return next((str(prefix / name) for name in names if (prefix / name).is_file()), None)
+
+
+def _read_config(path: Path) -> dict[str, str] | None:
+    """`pyvenv.cfg` as a mapping; `None` where there is none."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {key.strip().lower(): value.strip() for key, equals, value in pairs if equals}
+
+
+def _configured_version(config: Mapping[str, str] | None) -> tuple[int, int] | None:
+    written = (config or {}).get("version") or (config or {}).get("version_info") or ""
+    matched = re.match(r"(\d+)\.(\d+)", written)
+    return (int(matched[1]), int(matched[2])) if matched else None
+
+
+def _library_folders(prefix: Path, version: tuple[int, int] | None) -> Iterator[Path]:
+    """The site-packages below `prefix` that exist, also as Debian and Windows name them."""
+    pattern = "python3.*" if version is None else f"python{version[0]}.{version[1]}*"
+    seen: set[Path] = set()
+    for library in ("local/lib", "lib", "lib64"):
+        # Where the version is not known the newest comes first.
+        for folder in sorted((prefix / library).glob(pattern), key=_version_key, reverse=True):
+            for name in ("site-packages", "dist-packages"):
+                found = folder / name
+                if _LIBRARY.fullmatch(folder.name) and found.is_dir() and found.resolve() not in seen:
+                    seen.add(found.resolve())
+                    yield found
+    for folder in (prefix / "lib" / "python3" / "dist-packages", prefix / "Lib" / "site-packages"):
+        if folder.is_dir() and folder.resolve() not in seen:
+            seen.add(folder.resolve())
+            yield folder
+
+
+def _version_key(folder: Path) -> int:
+    matched = _LIBRARY.fullmatch(folder.name)
+    return int(matched[1]) if matched else -1
+
+
+def _newest_version(libraries: Iterable[Path]) -> tuple[int, int] | None:
+    minors = [_version_key(folder.parent) for folder in libraries]
+    newest = max(minors, default=-1)
+    return (3, newest) if newest >= 0 else None
+
+
+def _user_folders(version: tuple[int, int], environ: Mapping[str, str]) -> Iterator[Path]:
+    """The per-user site-packages, which an installation has and a virtual environment has not."""
+    base = environ.get("PYTHONUSERBASE") or (f"{environ['HOME']}/.local" if environ.get("HOME") else None)
+    folder = Path(base) / "lib" / f"python{version[0]}.{version[1]}" / "site-packages" if base else None
+    if folder is not None and folder.is_dir():
+        yield folder
+
+
+def _linked_folders(site: Path) -> Iterator[str]:
+    """The folders that the `.pth` files and editable-install finders of `site` add, in the order `site` adds them."""
+    try:
+        names = sorted(path.name for path in site.iterdir())
+    except OSError:
+        return
+    for name in names:
+        if name.endswith(".pth") and not name.startswith("."):
+            yield from _path_lines(site, site / name)
+    for name in names:
+        if name.startswith("__editable__") and name.endswith("_finder.py"):
+            yield from _editable_folders(site / name)
+
+
+def _path_lines(site: Path, path: Path) -> Iterator[str]:
+    """The path lines of a `.pth` file; its `import` lines are code, and are passed over."""
+    try:
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError:
+        return
+    for raw in text.splitlines():
+        line = raw.rstrip()
+        if not line or line.startswith(("#", "import ", "import\t")):
+            continue
+        folder = site / line
+        if folder.is_dir():
+            yield str(folder.resolve())
+
+
+def _editable_folders(finder: Path) -> Iterator[str]:
+    """The folders that hold the packages of a setuptools finder's `MAPPING`, where they go by their own names."""
+    try:
+        if finder.stat().st_size > LARGEST_FINDER:
+            return
+        tree = ast.parse(finder.read_text(encoding="utf-8", errors="replace"))
+    except (OSError, SyntaxError, ValueError):
+        return
+    for statement in tree.body:
+        match statement:
+            case ast.AnnAssign(target=ast.Name(id="MAPPING"), value=ast.expr() as value):
+                pass
+            case ast.Assign(targets=[ast.Name(id="MAPPING")], value=value):
+                pass
+            case _:
+                continue
+        try:
+            mapping = ast.literal_eval(value)
+        except ValueError:
+            return
+        for package, place in mapping.items() if isinstance(mapping, dict) else ():
+            if isinstance(package, str) and isinstance(place, str):
+                holder = _holder(package, Path(place))
+                if holder is not None:
+                    yield holder
+
+
+def _holder(package: str, place: Path) -> str | None:
+    """The `sys.path` folder under which `place` is imported as `package`; `None` where it has another name on disk."""
+    parts = package.split(".")
+    if place.is_dir() and list(place.parts[-len(parts) :]) == parts:
+        return str(place.parents[len(parts) - 1])
+    module = place.with_suffix(".py") if not place.suffix else place
+    if module.is_file() and module.stem == parts[-1] and list(module.parts[-len(parts) : -1]) == parts[:-1]:
+        return str(module.parents[len(parts) - 1])
+    return None
+
+
+def _upward(start: Path) -> Iterator[Path]:
+    start = start.absolute()
+    if start.is_dir():
+        yield start
+    yield from start.parents
