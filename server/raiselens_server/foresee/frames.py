@@ -1,0 +1,137 @@
+"""Frames of the abstract run, and the raise that travels through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raiselens_server.foresee.objects import Class, Function, HeapObject
+    from raiselens_server.source.ir import Expr, Stmt
+    from raiselens_server.source.module import Module
+    from raiselens_server.values.lattice import HolePart, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A test that was decided on the way to where the run now is. `derived`: from what the caller supplied."""
+
+    test: Expr
+    taken: bool
+    derived: bool
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """One function (or module top level) being run on abstract values.
+
+    `raises` are the raises that end some path here and are not handled; `returns` the values of the paths that return,
+    with the heap at that point. `unsure` is set once a guard in here, or in a callee, was not decided.
+    `branches` are the undecided tests of the branches the run is on, as text; only a root's are kept.
+    """
+
+    function: Function | None
+    module: Module
+    base: int
+    variables: dict[str, Value]
+    closure: Frame | None
+    caller: Frame | None
+    depth: int
+    local: frozenset[str] = frozenset()
+    rebound: frozenset[str] = frozenset()
+    derived: frozenset[str] = frozenset()
+    owner: Class | None = None
+    statement: Stmt | None = None
+    at: int = 0
+    returns: list[tuple[Value, dict[int, HeapObject]]] = field(default_factory=list)
+    raises: list[Raising] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+    branches: list[str] = field(default_factory=list)
+    handlers: list[tuple[Expr | None, ...]] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    quiet: int = 0
+    unsure: bool = False
+    yielded: bool = False
+    live: bool = False
+
+    @property
+    def root(self) -> bool:
+        """Whether the run began here."""
+        return self.caller is None
+
+    @property
+    def qualname(self) -> str:
+        """The function's name as a traceback prints it."""
+        return "<module>" if self.function is None else self.function.unit.qualname
+
+
+@dataclass(eq=False, slots=True)
+class Loop:
+    """A loop being run: the states at its `break`s and `continue`s."""
+
+    breaks: list[tuple[dict[str, Value], dict[int, HeapObject]]] = field(default_factory=list)
+    continues: list[tuple[dict[str, Value], dict[int, HeapObject]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A frame as it was when the raise happened."""
+
+    frame: Frame
+    statement: Stmt | None
+    at: int
+    conditions: tuple[Condition, ...]
+    unsure: bool
+
+
+class Raising(Exception):  # noqa: N818 - it carries an abstract raise, it is no error of ours
+    """An exception that is raised for certain on this path.
+
+    `levels` run outermost first. `implicit`: raised by Python or torch itself, not by a `raise` or `assert`.
+    """
+
+    def __init__(
+        self,
+        cls: Class | str,
+        message: tuple[str | HolePart, ...],
+        frame: Frame,
+        *,
+        test: Expr | None = None,
+        condition: str = "",
+        implicit: str | None = None,
+        callee: str | None = None,
+        param: str | None = None,
+        subject: Value | None = None,
+        rule: str | None = None,
+        value: Value | None = None,
+        offset: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.cls = cls
+        self.message = message
+        self.test = test
+        self.condition = condition
+        self.implicit = implicit
+        self.callee = callee
+        self.param = param
+        self.subject = subject
+        self.rule = rule
+        self.value = value
+        if offset is not None:
+            frame.at = offset
+        levels: list[Level] = []
+        current: Frame | None = frame
+        while current is not None:
+            levels.append(Level(current, current.statement, current.at, tuple(current.conditions), current.unsure))
+            current = current.caller
+        levels.reverse()
+        self.levels = tuple(levels)
+        self.variables = dict(frame.variables)
+
+    @property
+    def class_name(self) -> str:
+        """The class as a traceback prints it."""
+        if isinstance(self.cls, str):
+            return self.cls.removeprefix("builtins.")
+        module = self.cls.module.name
+        return self.cls.unit.qualname if module == "__main__" else f"{module}.{self.cls.unit.qualname}"

@@ -1,0 +1,164 @@
+"""What the interpreter's values point at: functions, classes, modules, and the contents of mutable objects.
+
+Heap objects are immutable: a change puts a new one under the same `uid`, so that a branch keeps its own heap by copying
+one dict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from raiselens_server.foresee.frames import Frame
+    from raiselens_server.source.ir import Expr
+    from raiselens_server.source.module import Module
+    from raiselens_server.source.units import ClassUnit, FunctionUnit
+    from raiselens_server.values.lattice import Ref, Value
+
+
+@dataclass(eq=False, slots=True)
+class Function:
+    """A function of followed source. `owner` is the class whose body defines it, for `super()`."""
+
+    unit: FunctionUnit
+    module: Module
+    closure: Frame | None
+    owner: Class | None = None
+
+    @property
+    def dotted(self) -> str:
+        """Module and qualname."""
+        return f"{self.module.name}.{self.unit.qualname}"
+
+
+@dataclass(eq=False, slots=True)
+class Class:
+    """A class of followed source. `bases` are evaluated when first asked for, `order` is its linearised MRO."""
+
+    unit: ClassUnit
+    module: Module
+    closure: Frame | None
+    order: tuple[Class | str, ...] | None = None
+    members: dict[str, Value] = field(default_factory=dict)
+    fields: tuple[DataField, ...] | None = None
+    dataclass: bool | None = None
+
+    @property
+    def dotted(self) -> str:
+        """Module and qualname."""
+        return f"{self.module.name}.{self.unit.qualname}"
+
+
+@dataclass(frozen=True, slots=True)
+class DataField:
+    """A field of a dataclass or NamedTuple; `default` is an expression of the class body."""
+
+    name: str
+    default: Expr | None
+    owner: Class
+    factory: bool = False
+    init: bool = True
+    keyword_only: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class ModuleObject:
+    """A module of followed source."""
+
+    module: Module
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A method bound to an object: a followed function, or a method of a builtin or torch object by name."""
+
+    function: Function | str
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Super:
+    """What `super()` gives: look-ups start after `after` in the MRO of the receiver's class."""
+
+    after: Class
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """`functools.partial(function, …)`."""
+
+    function: Value
+    positional: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A call whose body has not run: a coroutine until it is awaited, a generator until it is iterated."""
+
+    function: Function
+    arguments: tuple[tuple[str, Value], ...]
+    generator: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListObject:
+    """A list's items in order; None where the length is not known."""
+
+    items: tuple[Value, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetObject:
+    """A set's items; None where they are not known."""
+
+    items: tuple[Value, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class DictObject:
+    """A dict's items by constant key; None where the keys are not known."""
+
+    items: tuple[tuple[Value, Value], ...] | None
+
+    def get(self, key: Value) -> Value | None:
+        """The value under an equal key."""
+        for known, value in self.items or ():
+            if known == key:
+                return value
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceObject:
+    """An instance. `exact`: of its class itself, no subclass. `open`: attributes not listed here may have any value."""
+
+    attributes: tuple[tuple[str, Value], ...] = ()
+    exact: bool = True
+    open: bool = False
+
+    def get(self, name: str) -> Value | None:
+        """The attribute's value, where it is listed."""
+        for known, value in self.attributes:
+            if known == name:
+                return value
+        return None
+
+
+HeapObject: TypeAlias = ListObject | SetObject | DictObject | InstanceObject
+
+UNKNOWN_CONTENTS: dict[str, HeapObject] = {
+    "list": ListObject(None),
+    "set": SetObject(None),
+    "dict": DictObject(None),
+    "instance": InstanceObject(open=True, exact=False),
+}
+"""What is known of an object after something unknown may have changed it, by the kind of its `Ref`."""
+
+
+def instance_of(ref: Ref) -> Class | str | None:
+    """The class of an instance: followed, or the dotted name of one that is not."""
+    cls = ref.cls
+    return cls if isinstance(cls, (Class, str)) else None

@@ -1,0 +1,604 @@
+"""Syntax nodes → IR statements and units. Total: a broken statement becomes UNREAD, the rest is kept."""
+
+from __future__ import annotations
+
+from sys import intern
+from typing import TYPE_CHECKING, Any
+
+from raiselens_server.source import ir, units
+from raiselens_server.source.lower_expressions import ExpressionLowering
+from raiselens_server.source.lower_patterns import lower_pattern
+from raiselens_server.source.units import Body, ClassUnit, FunctionUnit, Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tree_sitter import Node
+
+    from raiselens_server.source.ir import Block, Expr, Stmt
+
+_NESTED_SCOPE = frozenset({ir.FUNCTION, ir.CLASS})
+
+
+class Lowering(ExpressionLowering):
+    """Lowers the statements of one unit, and gathers what they say of its names."""
+
+    __slots__ = ("assigned", "generator", "globals", "nested", "nonlocals", "scope")
+
+    def __init__(self, source: bytes, base: int, qualname: str, scope: str = "function") -> None:
+        super().__init__(source, base, qualname)
+        self.scope = scope
+        self.assigned: set[str] = set()
+        self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
+        self.nested: list[FunctionUnit] = []
+        self.generator = False
+
+    # Units
+
+    def _child_qualname(self, name: str) -> str:
+        match self.scope:
+            case "module":
+                return name
+            case "class":
+                return f"{self.qualname}.{name}"
+            case _:
+                return f"{self.qualname}.<locals>.{name}"
+
+    def make_lambda(self, node: Node) -> FunctionUnit:
+        """The unit of a lambda: its body is one RETURN."""
+        qualname = self._child_qualname("<lambda>")
+        parameters = self.parameters(node.child_by_field_name("parameters"))
+        base, source = self.base, self.source
+
+        def lower() -> Body:
+            inner = Lowering(source, base, qualname)
+            body = node.child_by_field_name("body")
+            start, end = node.start_byte - base, node.end_byte - base
+            block: Block = ((ir.RETURN, start, end, inner.optional(body)),)
+            return inner.finish(block, parameters)
+
+        unit = FunctionUnit(
+            name="<lambda>",
+            qualname=qualname,
+            parameters=parameters,
+            decorators=(),
+            returns=None,
+            is_async=False,
+            base=base,
+            start=node.start_byte,
+            end=node.end_byte,
+            lower=lower,
+        )
+        self.nested.append(unit)
+        return unit
+
+    def function(self, node: Node, decorators: tuple[Expr, ...] = ()) -> FunctionUnit:
+        """The unit of a `def`. Its body is lowered when first asked for."""
+        name_node = node.child_by_field_name("name")
+        name = self.text(name_node) if name_node is not None else ""
+        qualname = intern(self._child_qualname(name))
+        parameters = self.parameters(node.child_by_field_name("parameters"))
+        body = node.child_by_field_name("body")
+        base, source = self.base, self.source
+
+        def lower() -> Body:
+            inner = Lowering(source, base, qualname)
+            return inner.finish(inner.block(body), parameters)
+
+        unit = FunctionUnit(
+            name=name,
+            qualname=qualname,
+            parameters=parameters,
+            decorators=decorators,
+            returns=self.optional(node.child_by_field_name("return_type")),
+            is_async=bool(node.children) and node.children[0].type == "async",
+            base=base,
+            start=node.start_byte,
+            end=node.end_byte,
+            lower=lower,
+        )
+        self.nested.append(unit)
+        return unit
+
+    def finish(self, block: Block, parameters: tuple[Parameter, ...]) -> Body:
+        """The body of this unit, once its statements are lowered."""
+        rebound: set[str] = set()
+        for unit in self.nested:
+            inner = unit.body
+            rebound |= inner.nonlocals | inner.rebound
+        return Body(
+            block=block,
+            assigned=frozenset(self.assigned | {p.name for p in parameters}) - self.globals - self.nonlocals,
+            globals=frozenset(self.globals),
+            nonlocals=frozenset(self.nonlocals),
+            rebound=frozenset(rebound),
+            generator=self.generator,
+        )
+
+    def class_unit(self, node: Node, decorators: tuple[Expr, ...] = ()) -> ClassUnit:
+        """The unit of a `class`; methods in its block are lowered when first asked for."""
+        name_node = node.child_by_field_name("name")
+        name = self.text(name_node) if name_node is not None else ""
+        qualname = intern(self._child_qualname(name))
+        inner = Lowering(self.source, self.base, qualname, scope="class")
+        superclasses = node.child_by_field_name("superclasses")
+        bases, keywords = self.arguments(superclasses) if superclasses is not None else ((), ())
+        block = inner.block(node.child_by_field_name("body"))
+        self.nested.extend(inner.nested)
+        return ClassUnit(
+            name=name,
+            qualname=qualname,
+            bases=bases,
+            keywords=keywords,
+            decorators=decorators,
+            block=block,
+            base=self.base,
+            start=node.start_byte,
+            end=node.end_byte,
+        )
+
+    def parameters(self, node: Node | None) -> tuple[Parameter, ...]:
+        """Lower a parameter list."""
+        found: list[Parameter] = []
+        if node is None:
+            return ()
+        kind = units.POSITIONAL_OR_KEYWORD
+        for child in node.named_children:
+            start, end = child.start_byte - self.base, child.end_byte - self.base
+            annotation = self.optional(child.child_by_field_name("type"))
+            match child.type:
+                case "positional_separator":
+                    found = [
+                        Parameter(p.name, units.POSITIONAL_ONLY, p.default, p.annotation, p.start, p.end)
+                        for p in found
+                    ]
+                    continue
+                case "keyword_separator":
+                    kind = units.KEYWORD_ONLY
+                    continue
+                case "identifier":
+                    found.append(Parameter(self.text(child), kind, None, None, start, end))
+                case "default_parameter" | "typed_default_parameter":
+                    name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
+                    if name is not None:
+                        found.append(Parameter(self.text(name), kind, self.optional(value), annotation, start, end))
+                case "list_splat_pattern" | "dictionary_splat_pattern" | "typed_parameter":
+                    inner = child.named_children[0] if child.type == "typed_parameter" else child
+                    of = kind
+                    if inner.type == "list_splat_pattern":
+                        of, kind = units.VAR_POSITIONAL, units.KEYWORD_ONLY
+                    elif inner.type == "dictionary_splat_pattern":
+                        of = units.VAR_KEYWORD
+                    name = inner if inner.type == "identifier" else inner.named_children[0]
+                    found.append(Parameter(self.text(name), of, None, annotation, start, end))
+                case _:
+                    continue
+        return tuple(found)
+
+    # Statements
+
+    def block(self, node: Node | None) -> Block:
+        """Lower the statements of a block (or of the module)."""
+        if node is None:
+            return ()
+        statements: list[Stmt] = []
+        for child in node.named_children:
+            self._statement(child, statements)
+        return tuple(statements)
+
+    def _statement(self, node: Node, into: list[Stmt]) -> None:
+        kind = node.type
+        if kind == "expression_statement":
+            for child in node.named_children:
+                self._expression_statement(child, into)
+            return
+        handler = _STATEMENTS.get(kind)
+        if handler is not None:
+            into.append(handler(self, node, node.start_byte - self.base, node.end_byte - self.base))
+        elif kind == "ERROR":
+            # The grammar gives up on a part only: whole statements inside are still worth running for their names.
+            into.append((ir.UNREAD, node.start_byte - self.base, node.end_byte - self.base, self._names_in(node)))
+        elif kind not in {"comment", "line_continuation"}:
+            into.append((ir.UNREAD, node.start_byte - self.base, node.end_byte - self.base, self._names_in(node)))
+
+    def _names_in(self, node: Node) -> tuple[str, ...]:
+        names: set[str] = set()
+        stack = [node]
+        while stack:
+            current = stack.pop()
+            if current.type == "identifier":
+                names.add(self.text(current))
+            stack.extend(current.named_children)
+        self.assigned |= names
+        return tuple(sorted(names))
+
+    def _expression_statement(self, node: Node, into: list[Stmt]) -> None:
+        start, end = node.start_byte - self.base, node.end_byte - self.base
+        match node.type:
+            case "assignment":
+                into.append(self._assignment(node, start, end))
+            case "augmented_assignment":
+                left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+                operator = node.child_by_field_name("operator")
+                if left is None or right is None or operator is None:
+                    into.append((ir.UNREAD, start, end, self._names_in(node)))
+                    return
+                target = self.target(left)
+                self.bind(target)
+                into.append((ir.AUGMENTED, start, end, target, operator.type[:-1], self._value(right)))
+            case "comment":
+                return
+            case _:
+                into.append((ir.EXPRESSION, start, end, self._value(node)))
+
+    def _value(self, node: Node) -> Expr:
+        return self.expression(node)
+
+    def _assignment(self, node: Node, start: int, end: int) -> Stmt:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        annotation = node.child_by_field_name("type")
+        if left is None:
+            return (ir.UNREAD, start, end, self._names_in(node))
+        if annotation is not None:
+            target = self.target(left)
+            if right is not None:
+                self.bind(target)
+            elif target[0] == ir.NAME and self.scope != "module":
+                self.assigned.add(target[3])
+            return (ir.ANNOTATED, start, end, target, self.expression(annotation), self.optional(right))
+        targets = [self.target(left)]
+        while right is not None and right.type == "assignment":
+            inner = right.child_by_field_name("left")
+            if inner is not None:
+                targets.append(self.target(inner))
+            right = right.child_by_field_name("right")
+        for target in targets:
+            self.bind(target)
+        if right is None:
+            return (ir.UNREAD, start, end, self._names_in(node))
+        return (ir.ASSIGN, start, end, tuple(targets), self._value(right))
+
+    def bind(self, target: Expr) -> None:
+        """Note the names that an assignment target binds."""
+        match target[0]:
+            case ir.NAME:
+                self.assigned.add(target[3])
+            case ir.TUPLE | ir.LIST:
+                for item in target[3]:
+                    self.bind(item)
+            case ir.STAR:
+                self.bind(target[3])
+
+    def expression(self, node: Node) -> Expr:
+        """Lower an expression, noting what it does to the unit: a walrus binds, a yield makes a generator."""
+        kind = node.type
+        if kind == "named_expression":
+            name = node.child_by_field_name("name")
+            if name is not None:
+                self.assigned.add(self.text(name))
+        elif kind == "yield":
+            self.generator = True
+        return super().expression(node)
+
+    def _return(self, node: Node, start: int, end: int) -> Stmt:
+        return (ir.RETURN, start, end, self._first(node))
+
+    def _first(self, node: Node) -> Expr | None:
+        for child in node.named_children:
+            if child.type != "comment":
+                return self.expression(child)
+        return None
+
+    def _raise(self, node: Node, start: int, end: int) -> Stmt:
+        cause = node.child_by_field_name("cause")
+        exception = next((c for c in node.named_children if c.type != "comment" and c != cause), None)
+        return (ir.RAISE, start, end, self.optional(exception), self.optional(cause))
+
+    def _assert(self, node: Node, start: int, end: int) -> Stmt:
+        parts = self.items(node)
+        if not parts:
+            return (ir.PASS, start, end)
+        return (ir.ASSERT, start, end, parts[0], parts[1] if len(parts) > 1 else None)
+
+    def _if(self, node: Node, start: int, end: int) -> Stmt:
+        condition = node.child_by_field_name("condition")
+        test = self.expression(condition) if condition is not None else (ir.OPAQUE, start, end)
+        body = self.block(node.child_by_field_name("consequence"))
+        orelse: Block = ()
+        for alternative in reversed(node.children_by_field_name("alternative")):
+            if alternative.type == "elif_clause":
+                orelse = (self._if_clause(alternative, orelse),)
+            else:
+                orelse = self.block(alternative.child_by_field_name("body"))
+        return (ir.IF, start, end, test, body, orelse)
+
+    def _if_clause(self, node: Node, orelse: Block) -> Stmt:
+        start, end = node.start_byte - self.base, node.end_byte - self.base
+        condition = node.child_by_field_name("condition")
+        test = self.expression(condition) if condition is not None else (ir.OPAQUE, start, end)
+        return (ir.IF, start, end, test, self.block(node.child_by_field_name("consequence")), orelse)
+
+    def _else_of(self, node: Node) -> Block:
+        alternative = node.child_by_field_name("alternative")
+        return self.block(alternative.child_by_field_name("body")) if alternative is not None else ()
+
+    def _while(self, node: Node, start: int, end: int) -> Stmt:
+        condition = node.child_by_field_name("condition")
+        test = self.expression(condition) if condition is not None else (ir.OPAQUE, start, end)
+        return (ir.WHILE, start, end, test, self.block(node.child_by_field_name("body")), self._else_of(node))
+
+    def _for(self, node: Node, start: int, end: int) -> Stmt:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if left is None or right is None:
+            return (ir.UNREAD, start, end, self._names_in(node))
+        target = self.target(left)
+        self.bind(target)
+        iterable = self.expression(right)
+        body = self.block(node.child_by_field_name("body"))
+        return (ir.FOR, start, end, target, iterable, body, self._else_of(node))
+
+    def _try(self, node: Node, start: int, end: int) -> Stmt:
+        body = self.block(node.child_by_field_name("body"))
+        handlers: list[tuple[Expr | None, str | None, Block]] = []
+        orelse: Block = ()
+        final: Block = ()
+        for child in node.named_children:
+            match child.type:
+                case "except_clause" | "except_group_clause":
+                    handlers.append(self._handler(child))
+                case "else_clause":
+                    orelse = self.block(child.child_by_field_name("body"))
+                case "finally_clause":
+                    final = self.block(child.named_children[-1] if child.named_children else None)
+                case _:
+                    continue
+        return (ir.TRY, start, end, body, tuple(handlers), orelse, final)
+
+    def _handler(self, node: Node) -> tuple[Expr | None, str | None, Block]:
+        kind: Expr | None = None
+        name: str | None = None
+        body: Block = ()
+        exceptions: list[Expr] = []
+        for child in node.named_children:
+            if child.type == "block":
+                body = self.block(child)
+            elif child.type == "as_pattern":
+                kind = self.expression(child.named_children[0])
+                alias = child.child_by_field_name("alias")
+                if alias is not None:
+                    name = self.text(alias)
+                    self.assigned.add(name)
+            elif child.type != "comment":
+                exceptions.append(self.expression(child))
+        if kind is None and exceptions:
+            kind = exceptions[0] if len(exceptions) == 1 else (ir.TUPLE, exceptions[0][1], exceptions[-1][2], (*exceptions,))
+            if len(exceptions) > 1 and any(child.type == "as" for child in node.children):
+                # `except A as e` in the grammar's older shape: type, then name.
+                kind, last = exceptions[0], exceptions[-1]
+                if last[0] == ir.NAME:
+                    name = last[3]
+                    self.assigned.add(last[3])
+        return kind, name, body
+
+    def _with(self, node: Node, start: int, end: int) -> Stmt:
+        items: list[tuple[Expr, Expr | None]] = []
+        clause = next((child for child in node.named_children if child.type == "with_clause"), None)
+        for item in clause.named_children if clause is not None else ():
+            value = item.child_by_field_name("value")
+            if value is None:
+                continue
+            if value.type == "as_pattern":
+                alias = value.child_by_field_name("alias")
+                target = self.target(alias.named_children[0]) if alias is not None and alias.named_children else None
+                if target is not None:
+                    self.bind(target)
+                items.append((self.expression(value.named_children[0]), target))
+            else:
+                items.append((self.expression(value), None))
+        return (ir.WITH, start, end, tuple(items), self.block(node.child_by_field_name("body")))
+
+    def _function(self, node: Node, start: int, end: int) -> Stmt:
+        unit = self.function(node)
+        self.assigned.add(unit.name)
+        return (ir.FUNCTION, start, end, unit)
+
+    def _class(self, node: Node, start: int, end: int) -> Stmt:
+        unit = self.class_unit(node)
+        self.assigned.add(unit.name)
+        return (ir.CLASS, start, end, unit)
+
+    def _decorated(self, node: Node, start: int, end: int) -> Stmt:
+        decorators = tuple(
+            self.expression(child.named_children[0])
+            for child in node.named_children
+            if child.type == "decorator" and child.named_children
+        )
+        definition = node.child_by_field_name("definition")
+        if definition is None:
+            return (ir.UNREAD, start, end, self._names_in(node))
+        if definition.type == "class_definition":
+            cls = self.class_unit(definition, decorators)
+            self.assigned.add(cls.name)
+            return (ir.CLASS, start, end, cls)
+        unit = self.function(definition, decorators)
+        self.assigned.add(unit.name)
+        return (ir.FUNCTION, start, end, unit)
+
+    def _import(self, node: Node, start: int, end: int) -> Stmt:
+        names: list[tuple[str, str | None]] = []
+        for child in node.named_children:
+            if child.type == "aliased_import":
+                name, alias = child.child_by_field_name("name"), child.child_by_field_name("alias")
+                if name is not None and alias is not None:
+                    names.append((self.text(name), self.text(alias)))
+                    self.assigned.add(self.text(alias))
+            elif child.type == "dotted_name":
+                dotted = self.text(child)
+                names.append((dotted, None))
+                self.assigned.add(intern(dotted.split(".", 1)[0]))
+        return (ir.IMPORT, start, end, tuple(names))
+
+    def _from(self, node: Node, start: int, end: int) -> Stmt:
+        source = node.child_by_field_name("module_name")
+        level, module = 0, ""
+        if source is not None:
+            text = self.text(source).replace(" ", "")
+            module = intern(text.lstrip("."))
+            level = len(text) - len(module)
+        elif node.type == "future_import_statement":
+            module = "__future__"
+        if any(child.type == "wildcard_import" for child in node.named_children):
+            return (ir.FROM, start, end, level, module, None)
+        names: list[tuple[str, str]] = []
+        for child in node.children_by_field_name("name"):
+            if child.type == "aliased_import":
+                name, alias = child.child_by_field_name("name"), child.child_by_field_name("alias")
+                if name is not None and alias is not None:
+                    names.append((self.text(name), self.text(alias)))
+            else:
+                names.append((self.text(child), self.text(child)))
+        self.assigned.update(alias for _, alias in names)
+        return (ir.FROM, start, end, level, module, tuple(names))
+
+    def _declared(self, node: Node) -> tuple[str, ...]:
+        return tuple(self.text(child) for child in node.named_children if child.type == "identifier")
+
+    def _global(self, node: Node, start: int, end: int) -> Stmt:
+        names = self._declared(node)
+        self.globals.update(names)
+        return (ir.GLOBAL, start, end, names)
+
+    def _nonlocal(self, node: Node, start: int, end: int) -> Stmt:
+        names = self._declared(node)
+        self.nonlocals.update(names)
+        return (ir.NONLOCAL, start, end, names)
+
+    def _delete(self, node: Node, start: int, end: int) -> Stmt:
+        targets: list[Expr] = []
+        for child in node.named_children:
+            lowered = self.target(child)
+            targets.extend(lowered[3] if lowered[0] == ir.TUPLE else (lowered,))
+        for target in targets:
+            self.bind(target)
+        return (ir.DELETE, start, end, tuple(targets))
+
+    def _match(self, node: Node, start: int, end: int) -> Stmt:
+        subjects = [self.expression(child) for child in node.children_by_field_name("subject")]
+        if not subjects:
+            return (ir.UNREAD, start, end, self._names_in(node))
+        subject = (
+            subjects[0] if len(subjects) == 1 else (ir.TUPLE, subjects[0][1], subjects[-1][2], tuple(subjects))
+        )
+        cases: list[tuple[Any, ...]] = []
+        body = node.child_by_field_name("body")
+        for clause in body.named_children if body is not None else ():
+            if clause.type != "case_clause":
+                continue
+            patterns = [child for child in clause.named_children if child.type == "case_pattern"]
+            lowered = [lower_pattern(self, pattern) for pattern in patterns]
+            if not lowered:
+                continue
+            pattern = (
+                lowered[0]
+                if len(lowered) == 1
+                else (ir.P_SEQUENCE, lowered[0][1], lowered[-1][2], tuple(lowered))
+            )
+            guard_node = clause.child_by_field_name("guard")
+            guard = self._first(guard_node) if guard_node is not None else None
+            cases.append((pattern, guard, self.block(clause.child_by_field_name("consequence"))))
+        return (ir.MATCH, start, end, subject, tuple(cases))
+
+    def _simple(kind: int) -> Callable[[Lowering, Node, int, int], Stmt]:  # type: ignore[misc]  # noqa: N805
+        return lambda _self, _node, start, end: (kind, start, end)
+
+    def _type_alias(self, node: Node, start: int, end: int) -> Stmt:
+        return (ir.UNREAD, start, end, self._names_in(node))
+
+
+_STATEMENTS: dict[str, Callable[[Lowering, Node, int, int], Stmt]] = {
+    "return_statement": Lowering._return,  # noqa: SLF001 - the table is part of the class
+    "raise_statement": Lowering._raise,  # noqa: SLF001
+    "assert_statement": Lowering._assert,  # noqa: SLF001
+    "if_statement": Lowering._if,  # noqa: SLF001
+    "while_statement": Lowering._while,  # noqa: SLF001
+    "for_statement": Lowering._for,  # noqa: SLF001
+    "try_statement": Lowering._try,  # noqa: SLF001
+    "with_statement": Lowering._with,  # noqa: SLF001
+    "function_definition": Lowering._function,  # noqa: SLF001
+    "class_definition": Lowering._class,  # noqa: SLF001
+    "decorated_definition": Lowering._decorated,  # noqa: SLF001
+    "import_statement": Lowering._import,  # noqa: SLF001
+    "import_from_statement": Lowering._from,  # noqa: SLF001
+    "future_import_statement": Lowering._from,  # noqa: SLF001
+    "global_statement": Lowering._global,  # noqa: SLF001
+    "nonlocal_statement": Lowering._nonlocal,  # noqa: SLF001
+    "delete_statement": Lowering._delete,  # noqa: SLF001
+    "match_statement": Lowering._match,  # noqa: SLF001
+    "pass_statement": Lowering._simple(ir.PASS),  # type: ignore[arg-type]  # noqa: SLF001
+    "break_statement": Lowering._simple(ir.BREAK),  # type: ignore[arg-type]  # noqa: SLF001
+    "continue_statement": Lowering._simple(ir.CONTINUE),  # type: ignore[arg-type]  # noqa: SLF001
+}
+
+
+def bound_by(statement: Stmt) -> frozenset[str]:
+    """The names that a statement binds itself; those bound in its nested blocks are left out."""
+    names: set[str] = set()
+    match statement[0]:
+        case ir.ASSIGN:
+            for target in statement[3]:
+                _bound_target(target, names)
+        case ir.ANNOTATED | ir.AUGMENTED | ir.FOR:
+            _bound_target(statement[3], names)
+        case ir.TRY:
+            names.update(name for _, name, _ in statement[4] if name is not None)
+        case ir.WITH:
+            for _, target in statement[3]:
+                if target is not None:
+                    _bound_target(target, names)
+        case ir.FUNCTION | ir.CLASS:
+            names.add(statement[3].name)
+        case ir.IMPORT:
+            names.update(alias or dotted.split(".", 1)[0] for dotted, alias in statement[3])
+        case ir.FROM:
+            names.update(alias for _, alias in statement[5] or ())
+        case ir.DELETE:
+            for target in statement[3]:
+                _bound_target(target, names)
+        case ir.UNREAD:
+            names.update(statement[3])
+        case ir.MATCH:
+            for pattern, _, _ in statement[4]:
+                _bound_pattern(pattern, names)
+    return frozenset(names)
+
+
+def _bound_target(target: Expr, names: set[str]) -> None:
+    match target[0]:
+        case ir.NAME:
+            names.add(target[3])
+        case ir.TUPLE | ir.LIST:
+            for item in target[3]:
+                _bound_target(item, names)
+        case ir.STAR:
+            _bound_target(target[3], names)
+
+
+def _bound_pattern(pattern: tuple[Any, ...], names: set[str]) -> None:
+    match pattern[0]:
+        case ir.P_CAPTURE | ir.P_STAR:
+            if pattern[3] is not None:
+                names.add(pattern[3])
+        case ir.P_OR | ir.P_SEQUENCE:
+            for inner in pattern[3]:
+                _bound_pattern(inner, names)
+        case ir.P_AS:
+            _bound_pattern(pattern[3], names)
+            names.add(pattern[4])
+        case ir.P_CLASS:
+            for inner in pattern[4]:
+                _bound_pattern(inner, names)
+            for _, inner in pattern[5]:
+                _bound_pattern(inner, names)
+        case ir.P_OPAQUE:
+            names.update(pattern[3])

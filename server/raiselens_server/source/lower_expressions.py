@@ -1,0 +1,433 @@
+"""Syntax nodes → IR expressions. Total: what is not understood becomes OPAQUE."""
+
+from __future__ import annotations
+
+import ast
+from sys import intern
+from typing import TYPE_CHECKING, Any, Final
+
+from raiselens_server.source import ir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tree_sitter import Node
+
+    from raiselens_server.source.ir import Expr
+    from raiselens_server.source.units import FunctionUnit, Parameter
+
+_OPENERS: Final = frozenset("([{")
+
+
+def literal_text(raw: str) -> str | bytes | None:
+    """The value of one string literal without interpolations, None where it is malformed."""
+    try:
+        value = ast.literal_eval(raw)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return value if isinstance(value, (str, bytes)) else None
+
+
+class ExpressionLowering:
+    """Lowers the expressions of one unit; `base` is subtracted from every offset."""
+
+    __slots__ = ("base", "qualname", "source")
+
+    def __init__(self, source: bytes, base: int, qualname: str) -> None:
+        self.source = source
+        self.base = base
+        self.qualname = qualname
+
+    def make_lambda(self, node: Node) -> FunctionUnit:
+        """The unit of a lambda; supplied by the statement lowering."""
+        raise NotImplementedError
+
+    def text(self, node: Node) -> str:
+        """The node's text, interned: identifiers repeat."""
+        return intern(self.source[node.start_byte : node.end_byte].decode("utf-8", "replace"))
+
+    def expression(self, node: Node) -> Expr:
+        """Lower any expression node."""
+        handler = _HANDLERS.get(node.type)
+        if handler is None:
+            return (ir.OPAQUE, node.start_byte - self.base, node.end_byte - self.base)
+        return handler(self, node)
+
+    def optional(self, node: Node | None) -> Expr | None:
+        """Lower a node that may be absent."""
+        return None if node is None else self.expression(node)
+
+    def items(self, node: Node) -> tuple[Expr, ...]:
+        """Lower the named children, comments left out."""
+        return tuple(self.expression(child) for child in node.named_children if child.type != "comment")
+
+    def _name(self, node: Node) -> Expr:
+        return (ir.NAME, node.start_byte - self.base, node.end_byte - self.base, self.text(node))
+
+    def _attribute(self, node: Node) -> Expr:
+        obj, name = node.child_by_field_name("object"), node.child_by_field_name("attribute")
+        if obj is None or name is None:
+            return self._opaque(node)
+        return (
+            ir.ATTRIBUTE,
+            node.start_byte - self.base,
+            node.end_byte - self.base,
+            self.expression(obj),
+            self.text(name),
+        )
+
+    def _opaque(self, node: Node) -> Expr:
+        return (ir.OPAQUE, node.start_byte - self.base, node.end_byte - self.base)
+
+    def _constant(self, node: Node, value: object) -> Expr:
+        return (ir.CONST, node.start_byte - self.base, node.end_byte - self.base, value)
+
+    def _number(self, node: Node) -> Expr:
+        try:
+            return self._constant(node, ast.literal_eval(self.text(node)))
+        except (ValueError, SyntaxError):
+            return self._opaque(node)
+
+    def _call(self, node: Node) -> Expr:
+        function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if function is None or arguments is None:
+            return self._opaque(node)
+        positional, keywords = self.arguments(arguments)
+        start, end = node.start_byte - self.base, node.end_byte - self.base
+        return (ir.CALL, start, end, self.expression(function), positional, keywords)
+
+    def arguments(self, node: Node) -> tuple[tuple[Expr, ...], tuple[tuple[str | None, Expr], ...]]:
+        """Lower an argument list: positional arguments, then keywords."""
+        if node.type == "generator_expression":
+            return (self.expression(node),), ()
+        positional: list[Expr] = []
+        keywords: list[tuple[str | None, Expr]] = []
+        for child in node.named_children:
+            match child.type:
+                case "comment":
+                    continue
+                case "keyword_argument":
+                    name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
+                    if name is not None and value is not None:
+                        keywords.append((self.text(name), self.expression(value)))
+                case "dictionary_splat":
+                    keywords.append((None, self.expression(child.named_children[0])))
+                case _:
+                    positional.append(self.expression(child))
+        return tuple(positional), tuple(keywords)
+
+    def _subscript(self, node: Node) -> Expr:
+        value = node.child_by_field_name("value")
+        indices = node.children_by_field_name("subscript")
+        if value is None or not indices:
+            return self._opaque(node)
+        start, end = node.start_byte - self.base, node.end_byte - self.base
+        comma = any(child.type == "," for child in node.children)
+        if len(indices) == 1 and not comma:
+            index = self.expression(indices[0])
+        else:
+            first, last = indices[0].start_byte - self.base, indices[-1].end_byte - self.base
+            index = (ir.TUPLE, first, last, tuple(self.expression(item) for item in indices))
+        return (ir.SUBSCRIPT, start, end, self.expression(value), index)
+
+    def _binary(self, node: Node) -> Expr:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        operator = node.child_by_field_name("operator")
+        if left is None or right is None or operator is None:
+            return self._opaque(node)
+        start, end = node.start_byte - self.base, node.end_byte - self.base
+        return (ir.BINARY, start, end, operator.type, self.expression(left), self.expression(right))
+
+    def _unary(self, node: Node) -> Expr:
+        operand, operator = node.child_by_field_name("argument"), node.child_by_field_name("operator")
+        if operand is None:
+            return self._opaque(node)
+        start, end = node.start_byte - self.base, node.end_byte - self.base
+        kind = "not" if operator is None else operator.type
+        lowered = self.expression(operand)
+        if kind == "-" and lowered[0] == ir.CONST and isinstance(lowered[3], (int, float)):
+            return (ir.CONST, start, end, -lowered[3])
+        return (ir.UNARY, start, end, kind, lowered)
+
+    def _boolean(self, node: Node) -> Expr:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        operator = node.child_by_field_name("operator")
+        if left is None or right is None or operator is None:
+            return self._opaque(node)
+        start, end = node.start_byte - self.base, node.end_byte - self.base
+        return (ir.BOOLEAN, start, end, operator.type, (self.expression(left), self.expression(right)))
+
+    def _compare(self, node: Node) -> Expr:
+        operands = [child for child in node.named_children if child.type != "comment"]
+        operators = [child.type for child in node.children_by_field_name("operators")]
+        if len(operators) != len(operands) - 1:
+            return self._opaque(node)
+        pairs = tuple((op, self.expression(right)) for op, right in zip(operators, operands[1:], strict=True))
+        start, end = node.start_byte - self.base, node.end_byte - self.base
+        return (ir.COMPARE, start, end, self.expression(operands[0]), pairs)
+
+    def _conditional(self, node: Node) -> Expr:
+        parts = self.items(node)
+        if len(parts) != 3:  # noqa: PLR2004 - body, test, orelse
+            return self._opaque(node)
+        body, test, orelse = parts
+        return (ir.CONDITIONAL, node.start_byte - self.base, node.end_byte - self.base, test, body, orelse)
+
+    def _sequence(kind: int) -> Callable[[ExpressionLowering, Node], Expr]:  # type: ignore[misc]  # noqa: N805
+        def lower(self: ExpressionLowering, node: Node) -> Expr:
+            return (kind, node.start_byte - self.base, node.end_byte - self.base, self.items(node))
+
+        return lower
+
+    def _dictionary(self, node: Node) -> Expr:
+        pairs: list[tuple[Expr | None, Expr]] = []
+        for child in node.named_children:
+            if child.type == "pair":
+                key, value = child.child_by_field_name("key"), child.child_by_field_name("value")
+                if key is None or value is None:
+                    return self._opaque(node)
+                pairs.append((self.expression(key), self.expression(value)))
+            elif child.type == "dictionary_splat":
+                pairs.append((None, self.expression(child.named_children[0])))
+            elif child.type != "comment":
+                return self._opaque(node)
+        return (ir.DICT, node.start_byte - self.base, node.end_byte - self.base, tuple(pairs))
+
+    def _string(self, node: Node) -> Expr:
+        parts = self._string_parts(node)
+        return self._from_parts(node, parts)
+
+    def _concatenated(self, node: Node) -> Expr:
+        parts: list[Any] = []
+        for child in node.named_children:
+            if child.type == "comment":
+                continue
+            piece = self._string_parts(child)
+            if piece is None:
+                return self._opaque(node)
+            parts.extend(piece)
+        return self._from_parts(node, parts)
+
+    def _from_parts(self, node: Node, parts: list[Any] | None) -> Expr:
+        if parts is None:
+            return self._opaque(node)
+        if all(isinstance(part, bytes) for part in parts) and parts:
+            return self._constant(node, b"".join(parts))
+        if all(isinstance(part, str) for part in parts):
+            return self._constant(node, "".join(parts))
+        if any(isinstance(part, bytes) for part in parts):
+            return self._opaque(node)
+        merged: list[Any] = []
+        for part in parts:
+            if isinstance(part, str) and merged and isinstance(merged[-1], str):
+                merged[-1] += part
+            elif part != "":
+                merged.append(part)
+        return (ir.FSTRING, node.start_byte - self.base, node.end_byte - self.base, tuple(merged))
+
+    def _string_parts(self, node: Node) -> list[Any] | None:
+        """The parts of one string literal: text, or (expr, conversion, format parts)."""
+        children = node.children
+        if not children or children[0].type != "string_start":
+            return None
+        raw = self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        start = self.source[children[0].start_byte : children[0].end_byte].decode("utf-8", "replace")
+        prefix = start.rstrip("\"'").lower()
+        if "f" not in prefix and "t" not in prefix:
+            value = literal_text(raw)
+            return None if value is None else [value]
+        quote = start[len(prefix) :]
+        flags = "r" if "r" in prefix else ""
+        parts: list[Any] = []
+        position = children[0].end_byte
+        end = children[-1].start_byte if children[-1].type == "string_end" else node.end_byte
+        for child in node.named_children:
+            if child.type != "interpolation":
+                continue
+            literal = self._format_literal(position, child.start_byte, flags, quote)
+            if literal is None:
+                return None
+            parts.append(literal)
+            parts.extend(self._interpolation(child))
+            position = child.end_byte
+        literal = self._format_literal(position, end, flags, quote)
+        if literal is None:
+            return None
+        parts.append(literal)
+        return parts
+
+    def _format_literal(self, start: int, end: int, flags: str, quote: str) -> str | None:
+        if start >= end:
+            return ""
+        raw = self.source[start:end].decode("utf-8", "replace").replace("{{", "{").replace("}}", "}")
+        if "\\" not in raw:
+            return raw
+        value = literal_text(f"{flags}{quote}{raw}{quote}")
+        return value if isinstance(value, str) else None
+
+    def _interpolation(self, node: Node) -> list[Any]:
+        expression = node.child_by_field_name("expression")
+        if expression is None:
+            return [((ir.OPAQUE, node.start_byte - self.base, node.end_byte - self.base), "", None)]
+        conversion = ""
+        spec: tuple[Any, ...] | None = None
+        parts: list[Any] = []
+        for child in node.children:
+            if child.type == "=":
+                label_end = child.end_byte
+                while self.source[label_end : label_end + 1].isspace():
+                    label_end += 1
+                parts.append(self.source[node.start_byte + 1 : label_end].decode("utf-8", "replace"))
+                conversion = conversion or "r"
+            elif child.type == "type_conversion":
+                conversion = self.text(child)[1:]
+            elif child.type == "format_specifier":
+                spec = self._format_spec(child)
+                if parts and conversion == "r":
+                    conversion = ""
+        parts.append((self.expression(expression), conversion, spec))
+        return parts
+
+    def _format_spec(self, node: Node) -> tuple[Any, ...]:
+        nested = [child for child in node.named_children if child.type in {"interpolation", "format_expression"}]
+        if nested:
+            return (None,)
+        return (self.source[node.start_byte + 1 : node.end_byte].decode("utf-8", "replace"),)
+
+    def _lambda(self, node: Node) -> Expr:
+        unit = self.make_lambda(node)
+        return (ir.LAMBDA, node.start_byte - self.base, node.end_byte - self.base, unit)
+
+    def _comprehension(kind: str) -> Callable[[ExpressionLowering, Node], Expr]:  # type: ignore[misc]  # noqa: N805
+        def lower(self: ExpressionLowering, node: Node) -> Expr:
+            body = node.child_by_field_name("body")
+            if body is None:
+                return self._opaque(node)
+            element: Any
+            if kind == "dict":
+                key, value = body.child_by_field_name("key"), body.child_by_field_name("value")
+                if key is None or value is None:
+                    return self._opaque(node)
+                element = (self.expression(key), self.expression(value))
+            else:
+                element = self.expression(body)
+            clauses: list[tuple[Any, ...]] = []
+            for child in node.named_children:
+                if child.type == "for_in_clause":
+                    left, right = child.child_by_field_name("left"), child.child_by_field_name("right")
+                    if left is None or right is None:
+                        return self._opaque(node)
+                    clauses.append(("for", self.target(left), self.expression(right)))
+                elif child.type == "if_clause":
+                    clauses.append(("if", self.expression(child.named_children[0])))
+            return (
+                ir.COMPREHENSION,
+                node.start_byte - self.base,
+                node.end_byte - self.base,
+                kind,
+                element,
+                tuple(clauses),
+            )
+
+        return lower
+
+    def _slice(self, node: Node) -> Expr:
+        parts: list[Expr | None] = [None, None, None]
+        index = 0
+        for child in node.children:
+            if child.type == ":":
+                index += 1
+            elif child.type != "comment" and index < len(parts):
+                parts[index] = self.expression(child)
+        return (ir.SLICE, node.start_byte - self.base, node.end_byte - self.base, *parts)
+
+    def _star(self, node: Node) -> Expr:
+        children = node.named_children
+        if not children:
+            return self._opaque(node)
+        return (ir.STAR, node.start_byte - self.base, node.end_byte - self.base, self.expression(children[0]))
+
+    def _walrus(self, node: Node) -> Expr:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is None or value is None:
+            return self._opaque(node)
+        start, end = node.start_byte - self.base, node.end_byte - self.base
+        return (ir.WALRUS, start, end, self.text(name), self.expression(value))
+
+    def _await(self, node: Node) -> Expr:
+        return (
+            ir.AWAIT,
+            node.start_byte - self.base,
+            node.end_byte - self.base,
+            self.expression(node.named_children[0]),
+        )
+
+    def _yield(self, node: Node) -> Expr:
+        children = node.named_children
+        operand = self.expression(children[0]) if children else None
+        return (ir.YIELD, node.start_byte - self.base, node.end_byte - self.base, operand)
+
+    def _inner(self, node: Node) -> Expr:
+        for child in node.named_children:
+            if child.type != "comment":
+                return self.expression(child)
+        return self._opaque(node)
+
+    def target(self, node: Node) -> Expr:
+        """Lower an assignment target; patterns become TUPLE, LIST and STAR."""
+        start, end = node.start_byte - self.base, node.end_byte - self.base
+        match node.type:
+            case "pattern_list" | "tuple_pattern" | "expression_list" | "tuple":
+                return (ir.TUPLE, start, end, tuple(self.target(c) for c in node.named_children if c.type != "comment"))
+            case "list_pattern" | "list":
+                return (ir.LIST, start, end, tuple(self.target(c) for c in node.named_children if c.type != "comment"))
+            case "list_splat_pattern" | "list_splat":
+                return (ir.STAR, start, end, self.target(node.named_children[0]))
+            case "parenthesized_expression":
+                return self.target(node.named_children[0])
+            case _:
+                return self.expression(node)
+
+    def constant_none(self, node: Node) -> Expr:
+        """`None`."""
+        return self._constant(node, None)
+
+
+_HANDLERS: dict[str, Callable[[ExpressionLowering, Node], Expr]] = {
+    "identifier": ExpressionLowering._name,  # noqa: SLF001 - the table is part of the class
+    "attribute": ExpressionLowering._attribute,  # noqa: SLF001
+    "call": ExpressionLowering._call,  # noqa: SLF001
+    "subscript": ExpressionLowering._subscript,  # noqa: SLF001
+    "binary_operator": ExpressionLowering._binary,  # noqa: SLF001
+    "unary_operator": ExpressionLowering._unary,  # noqa: SLF001
+    "not_operator": ExpressionLowering._unary,  # noqa: SLF001
+    "boolean_operator": ExpressionLowering._boolean,  # noqa: SLF001
+    "comparison_operator": ExpressionLowering._compare,  # noqa: SLF001
+    "conditional_expression": ExpressionLowering._conditional,  # noqa: SLF001
+    "tuple": ExpressionLowering._sequence(ir.TUPLE),  # type: ignore[arg-type]  # noqa: SLF001
+    "expression_list": ExpressionLowering._sequence(ir.TUPLE),  # type: ignore[arg-type]  # noqa: SLF001
+    "pattern_list": ExpressionLowering._sequence(ir.TUPLE),  # type: ignore[arg-type]  # noqa: SLF001
+    "list": ExpressionLowering._sequence(ir.LIST),  # type: ignore[arg-type]  # noqa: SLF001
+    "set": ExpressionLowering._sequence(ir.SET),  # type: ignore[arg-type]  # noqa: SLF001
+    "dictionary": ExpressionLowering._dictionary,  # noqa: SLF001
+    "string": ExpressionLowering._string,  # noqa: SLF001
+    "concatenated_string": ExpressionLowering._concatenated,  # noqa: SLF001
+    "integer": ExpressionLowering._number,  # noqa: SLF001
+    "float": ExpressionLowering._number,  # noqa: SLF001
+    "true": lambda self, node: self._constant(node, True),  # noqa: SLF001
+    "false": lambda self, node: self._constant(node, False),  # noqa: SLF001
+    "none": ExpressionLowering.constant_none,
+    "ellipsis": lambda self, node: self._constant(node, ...),  # noqa: SLF001
+    "lambda": ExpressionLowering._lambda,  # noqa: SLF001
+    "list_comprehension": ExpressionLowering._comprehension("list"),  # type: ignore[arg-type]  # noqa: SLF001
+    "set_comprehension": ExpressionLowering._comprehension("set"),  # type: ignore[arg-type]  # noqa: SLF001
+    "dictionary_comprehension": ExpressionLowering._comprehension("dict"),  # type: ignore[arg-type]  # noqa: SLF001
+    "generator_expression": ExpressionLowering._comprehension("generator"),  # type: ignore[arg-type]  # noqa: SLF001
+    "slice": ExpressionLowering._slice,  # noqa: SLF001
+    "list_splat": ExpressionLowering._star,  # noqa: SLF001
+    "named_expression": ExpressionLowering._walrus,  # noqa: SLF001
+    "await": ExpressionLowering._await,  # noqa: SLF001
+    "yield": ExpressionLowering._yield,  # noqa: SLF001
+    "parenthesized_expression": ExpressionLowering._inner,  # noqa: SLF001
+    "type": ExpressionLowering._inner,  # noqa: SLF001
+}

@@ -1,0 +1,132 @@
+"""One source file, parsed: its top-level statements, what its names are bound to, and where offsets are."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from raiselens_server.error import Span
+from raiselens_server.source import ir
+from raiselens_server.source.lower import Lowering, bound_by
+from raiselens_server.source.syntax import parse
+from raiselens_server.source.units import ClassUnit, FunctionUnit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raiselens_server.source.ir import Block, Expr, Stmt
+
+
+class Module:
+    """A parsed file.
+
+    `name` is the dotted name that it is imported by (`__main__`-less: a script has its stem), `is_package` whether it
+    is an `__init__.py`. Never fails: text that is no Python gives a module with few names.
+    """
+
+    def __init__(self, path: str, name: str, source: bytes, *, is_package: bool) -> None:
+        self.path = path
+        self.name = name
+        self.source = source
+        self.is_package = is_package
+        lowering = Lowering(source, 0, "", scope="module")
+        tree = parse(source)
+        self.broken = tree.root_node.has_error
+        self.block: Block = lowering.block(tree.root_node)
+        self.functions: tuple[FunctionUnit, ...] = tuple(lowering.nested)
+
+    @cached_property
+    def bindings(self) -> dict[str, list[Stmt]]:
+        """Name → the statements that bind it at the top level, in order; those on branches included."""
+        found: dict[str, list[Stmt]] = {}
+        _collect(self.block, found)
+        return found
+
+    @cached_property
+    def stars(self) -> tuple[Stmt, ...]:
+        """The `from m import *` statements of the top level."""
+        return tuple(s for s in flatten(self.block) if s[0] == ir.FROM and s[5] is None)
+
+    @cached_property
+    def rebound(self) -> frozenset[str]:
+        """Names that some function declares `global`: their value can change at any time."""
+        names: set[str] = set()
+        for unit in self.all_functions():
+            names |= unit.body.globals
+        return frozenset(names)
+
+    def all_functions(self) -> Iterator[FunctionUnit]:
+        """Functions and methods, outermost ones only; lambdas of the top level included."""
+        yield from self.functions
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        find = self.source.find
+        position = find(b"\n")
+        while position != -1:
+            starts.append(position + 1)
+            position = find(b"\n", position + 1)
+        return starts
+
+    def line_of(self, offset: int) -> int:
+        """The 1-based line of an absolute byte offset."""
+        return bisect_right(self._line_starts, offset)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """1-based line and column (in characters) of an absolute byte offset."""
+        line = bisect_right(self._line_starts, offset)
+        start = self._line_starts[line - 1]
+        return line, len(self.source[start:offset].decode("utf-8", "replace")) + 1
+
+    def span(self, start: int, end: int) -> Span:
+        """The span of a half-open range of absolute byte offsets."""
+        return Span(*self.position(start), *self.position(end))
+
+    def offset_of_line(self, line: int) -> int:
+        """The byte offset at which a 1-based line begins; the end of the file where there is no such line."""
+        starts = self._line_starts
+        return starts[line - 1] if 1 <= line <= len(starts) else len(self.source)
+
+    def text(self, start: int, end: int) -> str:
+        """The text of a half-open range of absolute byte offsets."""
+        return self.source[start:end].decode("utf-8", "replace")
+
+
+def expression_text(module: Module, base: int, expr: Expr) -> str:
+    """The source of an expression, on one line."""
+    return " ".join(module.text(base + expr[1], base + expr[2]).split())
+
+
+def flatten(block: Block) -> Iterator[Stmt]:
+    """The statements of a block and of the blocks nested in it, function and class bodies left out."""
+    for statement in block:
+        yield statement
+        match statement[0]:
+            case ir.IF | ir.WHILE:
+                yield from flatten(statement[4])
+                yield from flatten(statement[5])
+            case ir.FOR:
+                yield from flatten(statement[5])
+                yield from flatten(statement[6])
+            case ir.TRY:
+                yield from flatten(statement[3])
+                for _, _, body in statement[4]:
+                    yield from flatten(body)
+                yield from flatten(statement[5])
+                yield from flatten(statement[6])
+            case ir.WITH:
+                yield from flatten(statement[4])
+            case ir.MATCH:
+                for _, _, body in statement[4]:
+                    yield from flatten(body)
+
+
+def _collect(block: Block, found: dict[str, list[Stmt]]) -> None:
+    for statement in flatten(block):
+        for name in bound_by(statement):
+            found.setdefault(name, []).append(statement)
+
+
+__all__ = ["ClassUnit", "FunctionUnit", "Module", "expression_text", "flatten"]

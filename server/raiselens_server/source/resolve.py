@@ -1,0 +1,92 @@
+"""Import names → files, without importing anything.
+
+A name is looked for in the roots of the importing file, then in the environment's search path, then among the bundled
+guard stubs. Answers are cached: a `Resolver` sees the disk as it was when it first looked, until `forget`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from raiselens_server.source.environment import Environment
+
+
+def package_root(path: str) -> tuple[str, str]:
+    """The folder that holds the topmost package of a file, and the file's dotted name from there."""
+    folder, base = os.path.split(os.path.abspath(path))
+    stem = base[:-3] if base.endswith(".py") else base.removesuffix(".pyi")
+    parts = [] if stem == "__init__" else [stem]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, name = os.path.split(folder)
+        if not name:
+            break
+        parts.append(name)
+    return folder, ".".join(reversed(parts)) or stem
+
+
+class Resolver:
+    """Finds modules for the files of one project."""
+
+    def __init__(self, environment: Environment, roots: Iterable[str] = ()) -> None:
+        self._environment = environment
+        self._roots = tuple(roots)
+        self._found: dict[tuple[str, str], str | None] = {}
+        self._roots_of: dict[str, tuple[str, ...]] = {}
+
+    def forget(self) -> None:
+        """Look at the disk anew."""
+        self._found.clear()
+        self._roots_of.clear()
+
+    def search_roots(self, path: str) -> tuple[str, ...]:
+        """The folders that a file's absolute imports are looked for in, in order."""
+        folder = os.path.dirname(os.path.abspath(path))
+        cached = self._roots_of.get(folder)
+        if cached is None:
+            top = package_root(path)[0]
+            stubs = (self._environment.stubs,) if self._environment.stubs else ()
+            candidates = (top, folder, *self._roots, *self._environment.search_path, *stubs)
+            cached = tuple(dict.fromkeys(candidates))
+            self._roots_of[folder] = cached
+        return cached
+
+    def find(self, dotted: str, roots: tuple[str, ...]) -> str | None:
+        """The file of a module or package, None where it is not found (or is a namespace or extension module)."""
+        relative = dotted.replace(".", os.sep)
+        for root in roots:
+            path = self._in_root(root, relative)
+            if path is not None:
+                return path
+        return None
+
+    def _in_root(self, root: str, relative: str) -> str | None:
+        key = (root, relative)
+        if key in self._found:
+            return self._found[key]
+        answer: str | None = None
+        head, _, tail = relative.rpartition(os.sep)
+        # Looking at parents first saves most look-ups: few roots hold the topmost package.
+        if not head or self._is_folder(root, head):
+            base = os.path.join(root, relative)
+            for candidate in (os.path.join(base, "__init__.py"), base + ".py"):
+                if os.path.isfile(candidate):
+                    answer = candidate
+                    break
+        self._found[key] = answer
+        return answer
+
+    def _is_folder(self, root: str, relative: str) -> bool:
+        key = (root, relative + os.sep)
+        if key not in self._found:
+            folder = os.path.join(root, relative)
+            self._found[key] = folder if os.path.isdir(folder) else None
+        return self._found[key] is not None
+
+    def is_package_folder(self, dotted: str, roots: tuple[str, ...]) -> bool:
+        """Whether `dotted` is a folder in some root: a namespace package, where it is no package."""
+        relative = dotted.replace(".", os.sep)
+        return any(self._is_folder(root, relative) for root in roots)

@@ -1,0 +1,85 @@
+"""Functions and classes as units: the smallest parts that are lowered, run and cached by themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from raiselens_server.source.ir import Block, Expr
+
+POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD, VAR_POSITIONAL, KEYWORD_ONLY, VAR_KEYWORD = range(5)
+"""Kinds of parameter, in the order `inspect.Parameter` has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter; `default` and `annotation` are expressions of the enclosing unit."""
+
+    name: str
+    kind: int
+    default: Expr | None
+    annotation: Expr | None
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The lowered body of a function, and what its statements say of its names.
+
+    `assigned` are the names bound anywhere in it (parameters included), `globals` and `nonlocals` those it declares,
+    `rebound` the names that functions nested in it declare nonlocal: their value can change behind its back.
+    """
+
+    block: Block
+    assigned: frozenset[str]
+    globals: frozenset[str]
+    nonlocals: frozenset[str]
+    rebound: frozenset[str]
+    generator: bool
+
+
+@dataclass(eq=False, slots=True)
+class FunctionUnit:
+    """A `def` or `lambda`. Positions in `body`, defaults and decorators are relative to `base`.
+
+    `base` is an absolute byte offset in the file; `end` the absolute end. `lower` gives the body and is called once.
+    """
+
+    name: str
+    qualname: str
+    parameters: tuple[Parameter, ...]
+    decorators: tuple[Expr, ...]
+    returns: Expr | None
+    is_async: bool
+    base: int
+    start: int
+    end: int
+    lower: Callable[[], Body] = field(repr=False)
+    _body: Body | None = field(default=None, repr=False)
+    _derived: frozenset[str] | None = field(default=None, repr=False)
+
+    @property
+    def body(self) -> Body:
+        """The lowered body."""
+        if self._body is None:
+            self._body = self.lower()
+        return self._body
+
+
+@dataclass(eq=False, slots=True)
+class ClassUnit:
+    """A `class`; positions in `block`, bases and decorators are relative to `base`."""
+
+    name: str
+    qualname: str
+    bases: tuple[Expr, ...]
+    keywords: tuple[tuple[str | None, Expr], ...]
+    decorators: tuple[Expr, ...]
+    block: Block
+    base: int
+    start: int
+    end: int
