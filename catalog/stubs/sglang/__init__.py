@@ -1,0 +1,1 @@
+"""Guard stubs for sglang: signatures and guards of the launchers that Raiselens knows without sglang installed."""
