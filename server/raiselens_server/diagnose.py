@@ -7,14 +7,19 @@ way one came.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from typing_extensions import assert_never
+
+from raiselens_catalog import How
+from raiselens_server.error import Diagnosis, Foreseen, Observed, RecordMatch, Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raiselens_catalog import Catalog
-
-    from raiselens_server.error import Diagnosis, RaisedError
+    from raiselens_server.error import Hole, RaisedError, Repair
     from raiselens_server.foresee import Project, Statistics
 
 
@@ -29,9 +34,81 @@ class Checked:
 
 def check(project: Project, catalog: Catalog, path: str, text: str | None = None, *, repairs: bool = True) -> Checked:
     """Foresee, match and repair the errors of one file. Raises OSError where it cannot be read."""
-    raise NotImplementedError
+    report = project.check(path, text)
+    diagnoses = tuple(
+        Diagnosis(error, match_record(catalog, error), _repairs(project, error) if repairs else ())
+        for error in report.errors
+    )
+    return Checked(report.file, diagnoses, report.statistics)
 
 
 def explain(project: Project | None, catalog: Catalog, errors: Sequence[RaisedError]) -> tuple[Diagnosis, ...]:
     """Match observed errors, and repair those whose frames lie in the project's files."""
-    raise NotImplementedError
+    return tuple(
+        Diagnosis(error, match_record(catalog, error), () if project is None else _repairs_of_observed(project, error))
+        for error in errors
+    )
+
+
+def match_record(catalog: Catalog, error: RaisedError) -> RecordMatch | None:
+    """The catalog's answer for one error. What a run has not printed yet is never matched by resemblance."""
+    holes: tuple[Hole, ...] = ()
+    match error.origin:
+        case Foreseen() if not error.message:
+            entry = catalog.match_guard(error.origin.callee, error.origin.condition)
+            return None if entry is None else RecordMatch(entry.record.id, entry.record.slug, "exact")
+        case Foreseen():
+            holes = error.origin.holes
+        case Observed():
+            pass
+        case _:
+            assert_never(error.origin)
+    candidates = catalog.match(error.class_name, error.message, frames=error.frames, holes=holes, limit=1)
+    if not candidates or (isinstance(error.origin, Foreseen) and candidates[0].how is How.FUZZY):
+        return None
+    best = candidates[0]
+    return RecordMatch(best.id, best.slug, best.how.value, dict(best.captures))
+
+
+def foreseen_twin(project: Project, error: RaisedError) -> RaisedError | None:
+    """The finding that foresees an observed error: at the deepest of its frames that has one of its class.
+
+    The run has proved the raise, so that what foreseeing knows of that statement (provenance, places) holds for it.
+    """
+    for frame in reversed(error.frames):
+        if not Path(frame.file).is_file():
+            continue
+        try:
+            report = project.check(frame.file)
+        except OSError:
+            continue
+        for foreseen in report.errors:
+            match foreseen.origin:
+                case Foreseen(place=place) if place.span.line <= frame.line <= place.span.end_line:
+                    if _same_class(foreseen.class_name, error.class_name):
+                        return foreseen
+                case _:
+                    pass
+    return None
+
+
+def _same_class(left: str, right: str) -> bool:
+    """Whether two class names agree; a traceback prints the module path, a source may not."""
+    return left.rpartition(".")[2] == right.rpartition(".")[2]
+
+
+def _repairs(project: Project, error: RaisedError) -> tuple[Repair, ...]:
+    # Imported late: a log is explained without the repairs' own machinery.
+    from raiselens_server.repair import repairs_for
+
+    return repairs_for(project, error)
+
+
+def _repairs_of_observed(project: Project, error: RaisedError) -> tuple[Repair, ...]:
+    match error.origin:
+        case Observed(role=Role.SUMMARY | Role.WARNING):
+            return ()
+        case _:
+            pass
+    twin = foreseen_twin(project, error)
+    return () if twin is None else _repairs(project, twin)
