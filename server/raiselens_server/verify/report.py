@@ -58,12 +58,13 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """A verification that ran.
+    """A verification that ran; with `ok`, everything went as predicted and something did.
 
     `before` is `None` where there is no prediction to hold it against, `after` where nothing repaired could be run;
-    `notes` says in one line each what was not run, and why. `programs` are the generated programs by name.
+    `notes` says in one line each what was not run, and why. `programs` are the generated programs by name; `seed` repeats the run's inputs.
     """
 
+    ok: bool
     device_kind: DeviceKind
     device_name: str
     versions: dict[str, str]
@@ -74,13 +75,7 @@ class VerifyReport:
     target: tuple[str, ...]
     notes: tuple[str, ...] = ()
     programs: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def ok(self) -> bool:
-        """Whether everything that ran went as predicted, and something did."""
-        parts = [part for part in (self.before and self.before.as_predicted, self.after and self.after.ok)]
-        ran = [part for part in parts if part is not None]
-        return bool(ran) and all(ran)
+    seed: int | None = None
 
     @property
     def exit_code(self) -> int:
@@ -89,8 +84,13 @@ class VerifyReport:
 
     @property
     def summary(self) -> str:
-        """One line for people: what was checked, and on what."""
-        raise NotImplementedError
+        """One line for people: where the values were checked, and where nothing was run."""
+        match self.device_kind:
+            case DeviceKind.CUDA:
+                return f"checked on {self.device_name}"
+            case DeviceKind.INTERPRETER:
+                compiled = f"compiles for {', '.join(self.compiled)}; " if self.compiled else ""
+                return f"values checked in the CPU interpreter; {compiled}not run on a GPU"
 
     def to_json(self) -> dict[str, Any]:
         """The object INTERFACE promises."""
@@ -105,6 +105,7 @@ class VerifyReport:
             "timing": self.timing and self.timing.to_json(),
             "target": list(self.target),
             "notes": list(self.notes),
+            "seed": self.seed,
         }
         return shown | ({"programs": dict(self.programs)} if self.programs else {})
 

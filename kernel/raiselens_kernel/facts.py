@@ -1,0 +1,97 @@
+"""Facts at a call, as the request's JSON gives them, made into numbers and values.
+
+A fact is `{"kind": "tensor", "dtype", "shape", "device", "contiguous"}`, `{"kind": "constant", "value"}`,
+`{"kind": "name", "name"}`, `{"kind": "sequence", "items", "is_tuple"}`, `{"kind": "object", "type", "arguments"}` or
+`{"kind": "unknown"}`. A size is a number, a linear form such as `2*bs + 1`, or null.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from raiselens_kernel.scatter.guards import Given
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_TERM = re.compile(r"\s*([+-]?)\s*(?:(\d+)\s*\*\s*)?([^\W\d]\w*(?:\.\w+)*|\d+)")
+_USUAL_SIZES = (3, 5, 6, 7, 9, 10)
+
+
+def symbols_of(form: str) -> list[str]:
+    """The symbols of a linear form, in order."""
+    return [name for _, name in _terms(form) if not name.isdigit()]
+
+
+def evaluate(form: str, numbers: Mapping[str, int]) -> int | None:
+    """The value of a linear form, `None` if a symbol has no number or the text is no linear form."""
+    total = 0
+    for factor, name in _terms(form):
+        if name.isdigit():
+            total += factor * int(name)
+        elif name in numbers:
+            total += factor * numbers[name]
+        else:
+            return None
+    return total
+
+
+def _terms(form: str) -> Iterator[tuple[int, str]]:
+    at = 0
+    while at < len(form):
+        term = _TERM.match(form, at)
+        if term is None or term.end() == at:
+            return
+        sign, factor, name = term.groups()
+        yield (-1 if sign == "-" else 1) * int(factor or 1), name
+        at = term.end()
+
+
+def tensors_of(arguments: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Every tensor fact among the arguments, also those inside sequences and objects."""
+    for argument in arguments:
+        fact = argument["fact"]
+        match fact["kind"]:
+            case "tensor":
+                yield fact
+            case "sequence":
+                yield from tensors_of({"fact": item} for item in fact["items"])
+            case "object":
+                yield from tensors_of(fact["arguments"])
+            case _:
+                pass
+
+
+def numbers_for(arguments: Iterable[Mapping[str, Any]], sizes: Iterable[int] = _USUAL_SIZES) -> dict[str, int]:
+    """A small number for each symbol of the arguments' shapes: different ones while `sizes` lasts, then its last."""
+    numbers: dict[str, int] = {}
+    supply = list(sizes)
+    for fact in tensors_of(arguments):
+        for size in fact.get("shape") or ():
+            for name in symbols_of(size) if isinstance(size, str) else ():
+                numbers.setdefault(name, supply[min(len(numbers), len(supply) - 1)])
+    return numbers
+
+
+def shape_of(fact: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int | None, ...] | None:
+    """A tensor fact's shape in numbers, `None` where it is not known."""
+    if fact.get("shape") is None:
+        return None
+    return tuple(
+        max(evaluated, 0)
+        if (evaluated := evaluate(size, numbers)) is not None
+        else None
+        if isinstance(size, str)
+        else size
+        for size in fact["shape"]
+    )
+
+
+def scatter_given(arguments: Iterable[Mapping[str, Any]], numbers: Mapping[str, int]) -> dict[str, Given]:
+    """What is known of the scatter's four arguments, by name. Devices are left out: the run chooses its own."""
+    return {
+        argument["name"]: Given(argument["fact"].get("dtype"), shape_of(argument["fact"], numbers))
+        for argument in arguments
+        if argument["name"] and argument["fact"]["kind"] == "tensor"
+    }

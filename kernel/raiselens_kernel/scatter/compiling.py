@@ -1,0 +1,79 @@
+"""Compile the scatter's kernel for GPUs that are not here, with Triton's own compiler.
+
+Values proven in Triton's interpreter do not prove that a kernel compiles. This must run in a process without
+`TRITON_INTERPRET`, where `@triton.jit` gives a compilable function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+from raiselens_kernel.scatter.kernel import scatter_req_token_ids_kernel
+from raiselens_kernel.scatter.launch import LaunchSettings, all_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TARGETS = (80, 90, 100)
+"""The CUDA architectures compiled for: A100, H100 and H200, B200."""
+
+_POINTERS = {"pool_ptr": "*i32", "flat_ptr": "*i64", "offsets_ptr": "*i64", "rows_ptr": "*i64"}
+_SIZES = ("num_tokens", "num_requests", "num_rows", "width")
+_STRIDES = ("pool_stride_row", "pool_stride_col", "flat_stride", "offsets_stride", "rows_stride")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What one target came to: `None`, or the first error in one line."""
+
+    target: str
+    error: str | None
+
+
+def compile_for(architecture: int) -> Compiled:
+    """Compile every variant that the launcher may pick for one architecture (`90` for `sm_90`)."""
+    target = f"sm_{architecture}"
+    for name, source, options in variants():
+        try:
+            kernel = triton.compile(source, target=GPUTarget("cuda", architecture, 32), options=options)
+        except Exception as error:  # noqa: BLE001 -- whatever the compiler raises is the answer
+            return Compiled(target, f"{name}: {type(error).__name__}: {str(error).strip().splitlines()[-1]}")
+        if not kernel.asm.get("cubin"):
+            return Compiled(target, f"{name}: no machine code came out")
+    return Compiled(target, None)
+
+
+def variants() -> Iterator[tuple[str, ASTSource, dict[str, Any]]]:
+    """Each variant's name, source and compile options."""
+    for settings in all_settings():
+        for contiguous in (True, False):
+            for size_type in ("i32", "i64"):
+                name = f"tile {settings.tile}, {'contiguous' if contiguous else 'strided'}, {size_type} sizes"
+                yield name, _source(settings, size_type, contiguous=contiguous), {"num_warps": settings.num_warps}
+
+
+def _source(settings: LaunchSettings, size_type: str, *, contiguous: bool) -> ASTSource:
+    # As Triton specialises a launch: a stride of 1 becomes a constant, and what divides by 16 says so.
+    constants = {"TILE": settings.tile, "WINDOW": settings.window}
+    signature = dict(_POINTERS)
+    signature |= dict.fromkeys(_SIZES, size_type)
+    for stride in _STRIDES:
+        if contiguous and stride != "pool_stride_row":
+            constants[stride] = 1
+            signature[stride] = "constexpr"
+        else:
+            signature[stride] = size_type
+    signature |= dict.fromkeys(("TILE", "WINDOW"), "constexpr")
+    names = list(signature)
+    aligned = (*_POINTERS, "pool_stride_row") if contiguous else ()
+    return ASTSource(
+        fn=scatter_req_token_ids_kernel,
+        signature=signature,
+        constexprs={(names.index(name),): value for name, value in constants.items()},
+        attrs={(names.index(name),): [["tt.divisibility", 16]] for name in aligned},
+    )

@@ -1,0 +1,145 @@
+"""The scatter's launcher: what it refuses, and how the kernel is laid over the tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import triton
+
+from raiselens_kernel.scatter.kernel import scatter_req_token_ids_kernel
+
+SGLANG_BATCH_BLOCK = 512
+"""The bound on `bs + 1` that sglang's launcher has; pass it as `batch_block` to be refused where sglang refuses."""
+
+_NAME = "kv-canary: scatter_req_token_ids"
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSettings:
+    """How the kernel is laid over the tokens: tokens a program, offsets probed at once, warps a program."""
+
+    tile: int
+    window: int
+    num_warps: int
+
+
+_FEW = LaunchSettings(tile=512, window=128, num_warps=4)
+_MANY = LaunchSettings(tile=2048, window=256, num_warps=8)
+_MANY_FROM = 1 << 18
+
+
+def launch_settings(num_tokens: int) -> LaunchSettings:
+    """Small tiles while there are too few tokens to fill a GPU with large ones; large ones from then on."""
+    return _FEW if num_tokens < _MANY_FROM else _MANY
+
+
+def all_settings() -> tuple[LaunchSettings, ...]:
+    """Every answer `launch_settings` can give."""
+    return (_FEW, _MANY)
+
+
+def launch_scatter_req_token_ids_kernel(
+    *,
+    flat_in: torch.Tensor,
+    offsets: torch.Tensor,
+    req_pool_indices: torch.Tensor,
+    pool_out: torch.Tensor,
+    batch_block: int | None = None,
+    settings: LaunchSettings | None = None,
+) -> None:
+    """Write each request's tokens into its row of the pool; see the kernel for the formula.
+
+    `flat_in` `[n]` int64, `offsets` `[bs + 1]` int64 rising from 0 to `n`, `req_pool_indices` `[bs]` int64 naming
+    rows, no row twice, `pool_out` `[rows, width]` int32, changed in place. Any strides, any `bs`. One launch, no
+    synchronisation, no allocation, so it can be captured in a CUDA graph.
+
+    Raises `ValueError` for a wrong rank, length, device or an output whose elements share memory, `TypeError` for a
+    wrong dtype. `batch_block` brings back sglang's limit on `bs + 1`, for comparison.
+    """
+    _check_ranks_and_dtypes(flat_in, offsets, req_pool_indices, pool_out)
+    num_requests = int(req_pool_indices.shape[0])
+    _check_lengths(int(offsets.shape[0]), num_requests, batch_block)
+    _check_memory(flat_in, offsets, req_pool_indices, pool_out)
+
+    num_tokens = int(flat_in.shape[0])
+    num_rows, width = (int(size) for size in pool_out.shape)
+    if num_tokens == 0 or num_requests == 0 or num_rows == 0 or width == 0:
+        return
+    chosen = settings or launch_settings(num_tokens)
+    with torch.cuda.device(flat_in.device if flat_in.is_cuda else -1):
+        scatter_req_token_ids_kernel[(triton.cdiv(num_tokens, chosen.tile),)](
+            pool_out,
+            flat_in,
+            offsets,
+            req_pool_indices,
+            num_tokens,
+            num_requests,
+            num_rows,
+            width,
+            pool_out.stride(0),
+            pool_out.stride(1),
+            flat_in.stride(0),
+            offsets.stride(0),
+            req_pool_indices.stride(0),
+            TILE=chosen.tile,
+            WINDOW=chosen.window,
+            num_warps=chosen.num_warps,
+        )
+
+
+def _check_ranks_and_dtypes(
+    flat_in: torch.Tensor, offsets: torch.Tensor, req_pool_indices: torch.Tensor, pool_out: torch.Tensor
+) -> None:
+    contract = (
+        ("flat_in", flat_in, 1, torch.int64),
+        ("offsets", offsets, 1, torch.int64),
+        ("req_pool_indices", req_pool_indices, 1, torch.int64),
+        ("pool_out", pool_out, 2, torch.int32),
+    )
+    for name, tensor, rank, _ in contract:
+        if tensor.dim() != rank:
+            message = f"{_NAME} {name} must be {rank}-D, got shape {tuple(tensor.shape)}"
+            raise ValueError(message)
+    for name, tensor, _, dtype in contract:
+        if tensor.dtype != dtype:
+            message = f"{_NAME} {name} must be {str(dtype).removeprefix('torch.')}, got {tensor.dtype}"
+            raise TypeError(message)
+
+
+def _check_lengths(num_offsets: int, num_requests: int, batch_block: int | None) -> None:
+    if num_offsets != num_requests + 1:
+        message = f"{_NAME} offsets length {num_offsets} != bs+1 ({num_requests + 1})"
+        raise ValueError(message)
+    if batch_block is not None and num_requests + 1 > batch_block:
+        message = (
+            f"{_NAME} bs+1={num_requests + 1} exceeds BATCH_BLOCK={batch_block}; "
+            "bump _SCATTER_BATCH_BLOCK if real workloads need this"
+        )
+        raise ValueError(message)
+
+
+def _check_memory(
+    flat_in: torch.Tensor, offsets: torch.Tensor, req_pool_indices: torch.Tensor, pool_out: torch.Tensor
+) -> None:
+    for name, tensor in (("offsets", offsets), ("req_pool_indices", req_pool_indices), ("pool_out", pool_out)):
+        if tensor.device != flat_in.device:
+            message = f"{_NAME} {name} must be on flat_in's device {flat_in.device}, got {tensor.device}"
+            raise ValueError(message)
+    if _may_overlap(pool_out):
+        message = (
+            f"{_NAME} pool_out must not share memory between its elements, got shape {tuple(pool_out.shape)} "
+            f"with strides {pool_out.stride()}"
+        )
+        raise ValueError(message)
+
+
+def _may_overlap(tensor: torch.Tensor) -> bool:
+    """Whether two elements of a 2-D tensor may share memory; false only where one dimension steps over the other."""
+    axes = sorted((stride, size) for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1)
+    reach = 0
+    for stride, size in axes:
+        if stride <= reach:
+            return True
+        reach += stride * (size - 1)
+    return False
