@@ -20,7 +20,7 @@ Open once, ask often::
 
 Pages: `markdown(entry, catalog)` the whole page, `hover(entry, captures)` the compact one, `json_text(record)`.
 Templates: `Template.from_message(errorMessage)`, `.from_pattern`, `.from_parts([literal, Hole(expr), …])` for callers with
-their own syntax tree, `template_of_expression(source)`.
+their own syntax tree, `expression.template_of_expression(source)`.
 Rules: `slug(template)` for a message template, `guard_slug(qualname, condition)` for a guard without a message,
 `record_id(repo, path, class_name, message)`. Sources: `with_source(record, text)` fills `sourceCode` from the installed
 file. `stubs_root()` is to be put on the search path behind everything installed.
@@ -32,7 +32,6 @@ Every refusal is a `CatalogError`: `str(error)` is the one line to print, naming
 `lint.lint_files`.
 """
 
-from raiselens_catalog.expression import template_of_expression
 from raiselens_catalog.layers import Catalog, Entry, Layer, records_root, stubs_root, user_data_dir
 from raiselens_catalog.match import Candidate, FrameLike, HoleLike, How
 from raiselens_catalog.pages import hover, json_text, markdown
@@ -62,7 +61,6 @@ __all__ = [
     "records_root",
     "slug",
     "stubs_root",
-    "template_of_expression",
     "user_data_dir",
     "with_source",
 ]

@@ -84,14 +84,15 @@ class TemplateIndex:
             raise ValueError("not a template index")
         magic, body_size, offset_count, key_count, posting_count = _HEAD.unpack_from(blob)
         at = _HEAD.size + body_size
+        size = array("I").itemsize * (offset_count + 2 * key_count + 1 + posting_count)
+        if magic != _MAGIC or at + size != len(blob):
+            raise ValueError("not a template index")
         tables: list[array[int]] = []
         for count in (offset_count, key_count, key_count + 1, posting_count):
             table = array("I")
             table.frombytes(blob[at : at + count * table.itemsize])
             at += count * table.itemsize
             tables.append(table)
-        if magic != _MAGIC or at != len(blob):
-            raise ValueError("not a template index")
         offsets, keys, starts, postings = tables
         anchors = dict(zip(keys, range(key_count), strict=True))
         return cls(blob[_HEAD.size : _HEAD.size + body_size], offsets, anchors, starts, postings)

@@ -97,7 +97,7 @@ def _compact(record: Record, captures: Mapping[str, str]) -> Iterator[str]:
     if record.documentation:
         yield _text(record.documentation)
     if captures:
-        yield "Here: " + ", ".join(f"`{name}` = `{value}`" for name, value in captures.items())
+        yield "Here: " + ", ".join(f"{_span(name)} = {_span(value)}" for name, value in captures.items())
     if record.trigger_scenarios:
         yield f"**When:** {_text(record.trigger_scenarios)}"
     if record.solutions:
@@ -153,6 +153,14 @@ def _fence(code: str, language: str) -> str:
     longest = max((len(run) for run in _BACKTICKS.findall(code)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{code.rstrip()}\n{fence}"
+
+
+def _span(text: str) -> str:
+    """A code span whose fence is longer than any run of backticks inside."""
+    flat = " ".join(text.split())
+    fence = "`" * (max((len(run) for run in _BACKTICKS.findall(flat)), default=0) + 1)
+    pad = " " if "`" in flat else ""
+    return f"{fence}{pad}{flat}{pad}{fence}"
 
 
 def _inline(text: str) -> str:

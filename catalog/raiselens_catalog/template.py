@@ -9,7 +9,6 @@ needs no regular expression; a hole may be empty and may hold line breaks.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -150,6 +149,9 @@ class Template:
 
     def named_by(self, message: str) -> Template:
         """Name the holes by an `errorMessage` that this template matches; unchanged where it does not."""
+        spelled = Template.from_message(message)
+        if _shape(spelled) == _shape(self):
+            return spelled
         spans = self._hole_spans(message) if self.parts else None
         if spans is None:
             return self
@@ -187,8 +189,14 @@ def guard_slug(qualname: str, condition: str) -> str:
 
 def record_id(repo: str, path: str, class_name: str, message: str) -> str:
     """Return the id of a record: 16 hex digits that depend on no line number and no machine."""
+    import hashlib
+
     key = f"{repo}\0{path}\0{class_name}\0{message}"
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _shape(template: Template) -> list[str | None]:
+    return [part if isinstance(part, str) else None for part in template.parts]
 
 
 _HOLE_MARK: Final = "\0"
@@ -214,12 +222,14 @@ def _words(text: str) -> list[str]:
 
 
 def _joined(words: list[str], whole: str) -> str:
-    digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    if not words:
-        return f"error-{digest}"
     text = "-".join(words)
-    if len(text) <= SLUG_LENGTH:
+    if 0 < len(text) <= SLUG_LENGTH:
         return text
+    import hashlib
+
+    digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    if not text:
+        return f"error-{digest}"
     head = text[: SLUG_LENGTH - len(digest)].rpartition("-")[0] or text[: SLUG_LENGTH - len(digest) - 1]
     return f"{head}-{digest}"
 
