@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 from raiselens_server.error import Diagnosis, Foreseen, Place, RaisedError, Severity, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from tree_sitter import Parser
 
 UNUSED_IGNORE = "unused-ignore"
 _MARK = "raiselens:"
@@ -49,7 +46,10 @@ def find_ignores(text: str) -> tuple[Ignore, ...]:
     found = list(_DIRECTIVE.finditer(text))
     if not found:
         return ()
-    root = _parser().parse(text.encode("utf-8", "surrogatepass")).root_node
+    # Imported late: few files hold an ignore comment.
+    from raiselens_server.source.syntax import parse
+
+    root = parse(text.encode("utf-8", "surrogatepass")).root_node
     ignores = []
     for match in found:
         start = len(text[: match.start()].encode("utf-8", "surrogatepass"))
@@ -93,12 +93,3 @@ def _span(text: str, start: int, end: int) -> Span:
     line_start = text.rfind("\n", 0, start) + 1
     line = text.count("\n", 0, start) + 1
     return Span(line, start - line_start + 1, line, end - line_start + 1)
-
-
-@cache
-def _parser() -> Parser:
-    # Imported late: few files hold an ignore comment, and the command line should start without the grammar.
-    import tree_sitter_python
-    from tree_sitter import Language, Parser
-
-    return Parser(Language(tree_sitter_python.language()))

@@ -1,0 +1,91 @@
+"""`--fix` and `--diff`: repairs applied to the files of a plan."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from raiselens_server.cli.failure import CommandError
+from raiselens_server.cli.pool import Checker, path_of, visible_findings
+from raiselens_server.diagnose import check
+from raiselens_server.fix import fix_texts
+from raiselens_server.present.styled import Style, line
+from raiselens_server.source.files import SourceError, read_source, write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raiselens_server.cli.plan import Job, Plan
+    from raiselens_server.cli.pool import Outcome
+    from raiselens_server.error import Diagnosis
+    from raiselens_server.present.styled import Line
+    from raiselens_server.source.files import Source
+
+
+@dataclass(slots=True)
+class Repaired:
+    """What repairing came to: by file, the text before and after, and the findings that are left."""
+
+    before: dict[str, str] = field(default_factory=dict)
+    after: dict[str, str] = field(default_factory=dict)
+    left: dict[str, tuple[Diagnosis, ...]] = field(default_factory=dict)
+    applied: int = 0
+    written: bool = False
+
+
+def repair_all(plan: Plan, outcomes: Sequence[Outcome], *, write: bool) -> Repaired:
+    """Apply repairs to the files that have findings; with `write`, to the disk too. Raises CommandError."""
+    total = Repaired(written=write)
+    checker = Checker(plan.groups)
+    with_findings = {outcome.file for outcome in outcomes if outcome.diagnoses}
+    for number in range(len(plan.groups)):
+        jobs = {path_of(job): job for job in plan.jobs if job.group == number and job.file in with_findings}
+        if jobs:
+            _repair_group(checker, number, jobs, total, write=write)
+    return total
+
+
+def _repair_group(checker: Checker, number: int, jobs: dict[str, Job], total: Repaired, *, write: bool) -> None:
+    project, catalog, settings = checker.project(number), checker.catalog(number), checker.groups[number].settings
+    sources: dict[str, Source] = {}
+    for path, job in jobs.items():
+        try:
+            sources[path] = read_source(path) if job.source is None else job.source
+        except (OSError, SourceError) as error:
+            raise CommandError(f"check --fix: {job.file}: {error}") from error
+    texts = {path: source.text for path, source in sources.items()}
+    for path, text in texts.items():
+        project.open(path, text)
+
+    def findings(path: str) -> tuple[Diagnosis, ...]:
+        return visible_findings(settings, path, texts[path], check(project, catalog, path).diagnoses)
+
+    def replace(path: str, text: str) -> None:
+        texts[path] = text
+        project.open(path, text)
+
+    fixed = fix_texts(dict(texts), findings, replace, unsafe=settings.unsafe_fixes)
+    for path, text in fixed.changed.items():
+        source, job = sources[path], jobs[path]
+        if write and job.source is None:
+            try:
+                write_atomically(path, source.encoded(text))
+            except (OSError, UnicodeEncodeError) as error:
+                raise CommandError(f"check --fix: {job.file}: cannot be written ({error})") from error
+        total.before[job.file], total.after[job.file] = source.text, text
+    total.left |= {jobs[path].file: found for path, found in fixed.left.items()}
+    total.applied += fixed.applied
+
+
+def diff_lines(repaired: Repaired) -> Iterator[Line]:
+    """A unified diff of all changes."""
+    styles = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.NOTE}
+    for file, after in repaired.after.items():
+        before = repaired.before[file].splitlines(keepends=True)
+        for number, row in enumerate(difflib.unified_diff(before, after.splitlines(keepends=True), file, file)):
+            style = Style.STRONG if number < 2 else styles.get(row[0], Style.PLAIN)
+            text = row.rstrip("\r\n")
+            yield line((style, text))
+            if not row.endswith("\n"):
+                yield line("\\ No newline at end of file")

@@ -1,0 +1,111 @@
+"""`raiselens`: commands loaded when they are called, and one guard around all of them."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from raiselens_server import __version__
+from raiselens_server.cli.failure import CommandError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DEBUG = "RAISELENS_DEBUG"
+INTERRUPTED = 130
+
+COMMANDS = {
+    "check": "foresee the errors of Python files, and repair them",
+    "explain": "explain the errors of a log, a terminal's output or a message",
+    "verify": "run a finding before and after its repair",
+    "catalog": "look up, search, import and build error records",
+    "server": "speak the language server protocol",
+}
+"""Name → what `raiselens --help` says: kept here so that help imports no command."""
+
+
+class LazyCommands(click.Group):
+    """A group whose commands are modules of this package, imported when called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"raiselens_server.cli.{cmd_name}").command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{cmd_name} holds no command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=LazyCommands, name="raiselens", context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", message="raiselens %(version)s")
+def raiselens() -> None:
+    """See the `raise` before it happens, and explain it after."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The console script: run one command and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A log may hold what the terminal's encoding cannot write; a character less is better than no answer.
+        getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
+    code = run(sys.argv[1:] if arguments is None else list(arguments))
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_stdout()
+    sys.exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and give its exit code: every failure is one line on stderr, never a traceback of ours."""
+    try:
+        with raiselens.make_context("raiselens", arguments) as context:
+            code = raiselens.invoke(context)
+            return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.UsageError as error:
+        name = error.ctx.command_path if error.ctx is not None else "raiselens"
+        return _refuse(f"{name}: {error.format_message()} (see {name} --help)")
+    except click.ClickException as error:
+        return _refuse(f"raiselens: {error.format_message()}")
+    except CommandError as error:
+        return _refuse(f"raiselens: {error}")
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough, as with `| head`.
+        _drop_stdout()
+        return 0
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        text = (str(error).splitlines() or [""])[0]
+        return _refuse(f"raiselens: internal error: {type(error).__name__}: {text} (set {DEBUG}=1 for the traceback)")
+
+
+def _refuse(text: str) -> int:
+    print(text.replace("\n", " "), file=sys.stderr)
+    return 2
+
+
+def _drop_stdout() -> None:
+    """Let what is still buffered go nowhere, so that closing the stream at exit does not fail once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Applying repairs to text, again and again until none is left. Pure: texts in, texts out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raiselens_server.source.syntax import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from raiselens_server.error import Diagnosis, Edit, Repair
+
+MOST_ROUNDS = 50
+"""Rounds of repairing before giving up: each must leave the text different from all before it."""
+
+
+class EditError(ValueError):
+    """Edits that do not fit the text, or each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What repairing came to: the texts that changed, how many repairs were applied, and what is left by file."""
+
+    changed: dict[str, str]
+    applied: int
+    left: dict[str, tuple[Diagnosis, ...]]
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """`text` with all `edits` of its file made at once. Raises EditError where one is outside or two overlap."""
+    starts = _line_starts(text)
+    ends = "\r\n" if "\r\n" in text else "\n"
+    cuts = []
+    for edit in edits:
+        span = edit.place.span
+        begin = _offset(text, starts, span.line, span.column)
+        end = _offset(text, starts, span.end_line, span.end_column)
+        cuts.append((begin, end, edit.text.replace("\r\n", "\n").replace("\n", ends)))
+    cuts.sort()
+    pieces: list[str] = []
+    at = 0
+    for begin, end, new in cuts:
+        if begin < at or end < begin:
+            raise EditError("two edits overlap")
+        pieces += (text[at:begin], new)
+        at = end
+    return "".join((*pieces, text[at:]))
+
+
+def choose(diagnosis: Diagnosis, *, unsafe: bool) -> Repair | None:
+    """The repair to apply without asking: the preferred one, else the first safe one, else, with `unsafe`, the first."""
+    order = sorted(diagnosis.repairs, key=lambda repair: (not repair.preferred, not repair.safe))
+    return next((repair for repair in order if repair.safe or unsafe), None)
+
+
+def still_parses(before: str, after: str) -> bool:
+    """Whether an edit left Python text as sound as it was."""
+    return not _has_errors(after) or _has_errors(before)
+
+
+def fix_texts(
+    texts: Mapping[str, str],
+    check: Callable[[str], tuple[Diagnosis, ...]],
+    replace: Callable[[str, str], None],
+    *,
+    unsafe: bool = False,
+) -> Fixed:
+    """Repair the files of `texts` until nothing is left to apply.
+
+    `check` gives the findings of one of these files as they are now; `replace` is told each new text. A repair that
+    reaches into any other file is left alone.
+    """
+    now = dict(texts)
+    left: dict[str, tuple[Diagnosis, ...]] = {}
+    seen = {file: {text} for file, text in texts.items()}
+    applied = 0
+    pending: Sequence[str] = list(texts)
+    for _ in range(MOST_ROUNDS):
+        left.update((file, check(file)) for file in pending)
+        chosen = _compatible((diagnosis for found in left.values() for diagnosis in found), now, unsafe=unsafe)
+        edited: dict[str, str] = {}
+        for file, edits in _by_file(chosen).items():
+            text = apply_edits(now[file], edits)
+            if text not in seen[file] and still_parses(now[file], text):
+                edited[file] = text
+        # A repair counts as a whole: with one of its files refused the others keep their text too.
+        kept = [repair for repair in chosen if all(edit.place.file in edited for edit in repair.edits)]
+        if len(kept) != len(chosen):
+            chosen, edited = kept, {file: apply_edits(now[file], own) for file, own in _by_file(kept).items()}
+        if not edited:
+            break
+        for file, text in edited.items():
+            seen[file].add(text)
+            replace(file, text)
+        now |= edited
+        applied += len(chosen)
+        pending = [file for file in texts if file in edited or left[file]]
+    changed = {file: text for file, text in now.items() if text != texts[file]}
+    return Fixed(changed, applied, left)
+
+
+def _compatible(diagnoses: Iterable[Diagnosis], texts: Mapping[str, str], *, unsafe: bool) -> list[Repair]:
+    """One repair a finding, so that no two touch the same text."""
+    chosen: list[Repair] = []
+    taken: dict[str, list[Edit]] = {}
+    for diagnosis in diagnoses:
+        repair = choose(diagnosis, unsafe=unsafe)
+        if repair is None or repair in chosen or not repair.edits:
+            continue
+        together = {file: [*taken.get(file, []), *edits] for file, edits in _by_file([repair]).items()}
+        try:
+            for file, edits in together.items():
+                apply_edits(texts[file], edits)
+        except (EditError, KeyError):
+            continue
+        chosen.append(repair)
+        taken |= together
+    return chosen
+
+
+def _by_file(repairs: Iterable[Repair]) -> dict[str, list[Edit]]:
+    files: dict[str, list[Edit]] = {}
+    for repair in repairs:
+        for edit in repair.edits:
+            own = files.setdefault(edit.place.file, [])
+            # Two findings may be mended by the same edit.
+            if edit not in own:
+                own.append(edit)
+    return files
+
+
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    at = text.find("\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = text.find("\n", at + 1)
+    return starts
+
+
+def _offset(text: str, starts: list[int], line: int, column: int) -> int:
+    if not 1 <= line <= len(starts):
+        raise EditError(f"line {line} is outside the text")
+    behind = starts[line] if line < len(starts) else len(text) + 1
+    offset = starts[line - 1] + column - 1
+    if not starts[line - 1] <= offset < behind:
+        raise EditError(f"column {column} is outside line {line}")
+    return offset
+
+
+def _has_errors(text: str) -> bool:
+    return parse(text.encode("utf-8", "surrogatepass")).root_node.has_error
