@@ -1,0 +1,190 @@
+"""numpy: how arrays are made, and what they keep on the way to `torch.from_numpy`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from raiselens_server.values.dtypes import ALL, FLOATING, INTEGRAL
+from raiselens_server.values.lattice import Array, Const, Named, Opaque, Seq, Value
+from raiselens_server.values.ops import layout, reading
+from raiselens_server.values.ops.building import ok
+from raiselens_server.values.ops.layout import Mismatch
+from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Result
+
+if TYPE_CHECKING:
+    from raiselens_server.values.ops.layout import Shape
+    from raiselens_server.values.ops.table import Bound, Row
+
+_NAMES: Final = {
+    "bool_": "bool",
+    "bool": "bool",
+    "single": "float32",
+    "double": "float64",
+    "half": "float16",
+    "intc": "int32",
+    "float": "float64",
+    "int": "int64",
+    "complex": "complex128",
+    **{name: name for name in (*INTEGRAL, "float16", "float32", "float64", "complex64", "complex128")},
+}
+_COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
+
+
+def numpy_dtypes(value: Value | None) -> frozenset[str] | None:
+    """The dtypes that a numpy dtype argument may mean, in torch's names; None where it is left out."""
+    match value:
+        case None | Const(value=None):
+            return None
+        case Const(value=str() as text):
+            name = _NAMES.get(text)
+        case Named(name=text):
+            name = _NAMES.get(text.removeprefix("numpy.").removeprefix("builtins."))
+        case _:
+            return ALL
+    return frozenset({name}) if name else ALL
+
+
+def _filled(b: Bound) -> Outcome:
+    names = numpy_dtypes(b.get("dtype")) or _default(b)
+    return ok(Array(names, _shape(b.get("shape"))))
+
+
+def _default(b: Bound) -> frozenset[str]:
+    return _of_number(b.get("fill_value")) if b.data == "fill" else frozenset({"float64"})
+
+
+def _of_number(value: Value | None) -> frozenset[str]:
+    kind = reading.number_kind(value)
+    return frozenset({reading.PYTHON_DTYPES[kind]}) if kind else ALL
+
+
+def _shape(value: Value | None) -> Shape | None:
+    if value is None:
+        return None
+    if isinstance(value, Seq) or reading.number_kind(value) == "int":
+        return reading.sizes_of((value,))
+    return None
+
+
+def _like(b: Bound) -> Outcome:
+    source = b.get("input")
+    given = numpy_dtypes(b.get("dtype"))
+    if isinstance(source, Array):
+        return ok(Array(given or source.dtypes, source.shape))
+    return ok(Array(given or ALL, None))
+
+
+def _array(b: Bound) -> Outcome:
+    data = b.get("object")
+    given = numpy_dtypes(b.get("dtype"))
+    if isinstance(data, Array):
+        return ok(Array(given or data.dtypes, data.shape))
+    measured = _measured(data)
+    if measured is None:
+        return ok(Array(given or ALL, None), may_raise=True)
+    names, shape = measured
+    return ok(Array(given or names, shape))
+
+
+def _measured(value: Value | None) -> tuple[frozenset[str], Shape] | None:
+    """The dtypes and shape of nested numbers."""
+    if not isinstance(value, Seq):
+        names = _of_number(value)
+        return None if names == ALL else (names, ())
+    if value.kind not in ("list", "tuple"):
+        return None
+    if not value.items:
+        return frozenset({"float64"}), (0,)
+    parts = [_measured(item) for item in value.items]
+    first = parts[0]
+    if first is None or any(part is None or part[1] != first[1] for part in parts):
+        return None
+    names = frozenset().union(*(part[0] for part in parts if part is not None))
+    for highest in ("complex128", "float64", "int64", "bool"):
+        if highest in names:
+            return frozenset({highest}), (len(parts), *first[1])
+    return None
+
+
+def _arange(b: Bound) -> Outcome:
+    given = numpy_dtypes(b.get("dtype"))
+    kinds = {reading.number_kind(value) for value in b.args}
+    if kinds <= {"int", "bool"} and b.args:
+        names = frozenset({"int64"})
+    elif "float" in kinds and None not in kinds:
+        names = frozenset({"float64"})
+    else:
+        names = ALL
+    length = reading.size_of(b.args[0]) if len(b.args) == 1 else None
+    return ok(Array(given or names, (length,)))
+
+
+def _spaced(b: Bound) -> Outcome:
+    count = Const(50) if reading.absent(b.get("num")) else b.named["num"]
+    return ok(Array(numpy_dtypes(b.get("dtype")) or frozenset({"float64"}), (reading.size_of(count),)))
+
+
+def _cast(b: Bound) -> Outcome:
+    source = b.get("input")
+    names = numpy_dtypes(b.get("dtype")) or ALL
+    return ok(Array(names, source.shape if isinstance(source, Array) else None))
+
+
+def _copy(b: Bound) -> Outcome:
+    source = b.get("input")
+    return ok(source) if isinstance(source, Array) else NO_RULE
+
+
+def _reshape(b: Bound) -> Outcome:
+    source, size = b.get("input"), b.get("size")
+    if not isinstance(source, Array) or not isinstance(size, Seq):
+        return NO_RULE
+    sizes = reading.sizes_of(size.items if size.kind == "varargs" else (size,))
+    if sizes is None or any(size == -1 for size in sizes):
+        rank = None if sizes is None else tuple(None if size == -1 else size for size in sizes)
+        return ok(Array(source.dtypes, rank), may_raise=True)
+    return ok(Array(source.dtypes, sizes), may_raise=True)
+
+
+def array_binary(op: str, left: Value, right: Value) -> Outcome:
+    """An operator with an array on at least one side."""
+    sides = [side for side in (left, right) if isinstance(side, Array)]
+    shapes = [side.shape for side in sides if side.shape is not None]
+    shape: Shape | None = None
+    if len(sides) + sum(reading.number_kind(side) is not None for side in (left, right)) < 2:
+        return NO_RULE
+    if len(shapes) == len(sides) and op != "@":
+        common = layout.broadcast_all(shapes)
+        shape = None if isinstance(common, Mismatch) else common.shape
+    if op in _COMPARISONS:
+        return Result(Array(frozenset({"bool"}), shape), may_raise=True)
+    same = len({side.dtypes for side in sides}) == 1 and len(sides[0].dtypes) == 1
+    kinds = {reading.number_kind(side) for side in (left, right)} - {None}
+    first = sides[0].dtypes
+    if (
+        same
+        and op in ("+", "-", "*")
+        and (not kinds or (first <= FLOATING and kinds <= {"int", "float"}) or (first <= INTEGRAL and kinds <= {"int"}))
+    ):
+        return Result(Array(first, shape), may_raise=True)
+    return Result(Array(ALL, shape), may_raise=True)
+
+
+def _scalar_type(b: Bound) -> Outcome:
+    return ok(Opaque("numpy." + b.name))
+
+
+ROWS: Final[tuple[Row, ...]] = (
+    ("n", "zeros ones empty", "shape dtype? order? * like?", _filled),
+    ("n", "full", "shape fill_value dtype? order?", _filled, "fill"),
+    ("n", "zeros_like ones_like empty_like", "input dtype? order? subok? shape?", _like),
+    ("n", "full_like", "input fill_value dtype? order?", _like),
+    ("n", "array asarray ascontiguousarray", "object dtype? * copy? order?", _array),
+    ("n", "arange", None, _arange),
+    ("n", "linspace", "start stop num? endpoint? retstep? dtype?", _spaced),
+    ("d", "numpy.random.rand numpy.random.randn", "*shape", _filled),
+    ("d", "numpy.random.random", "shape?", _filled),
+    ("d", "numpy.ndarray.astype", "input dtype order? casting? copy?", _cast),
+    ("d", "numpy.ndarray.copy", "input order?", _copy),
+    ("d", "numpy.ndarray.reshape", "input *size order?", _reshape),
+)

@@ -1,0 +1,31 @@
+"""The rule tables joined, and a call looked up in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from raiselens_server.values.ops import arrays, conversions, factories, literals, pointwise, shaping
+from raiselens_server.values.ops.outcome import NO_RULE, Ambient, Outcome
+from raiselens_server.values.ops.table import Entry, entries, run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from raiselens_server.values.lattice import Value
+
+TABLE: Final[dict[str, Entry]] = {
+    name: entry
+    for module in (arrays, conversions, factories, literals, pointwise, shaping)
+    for name, entry in entries(module.ROWS).items()
+}
+
+
+def call(name: str, args: Sequence[Value], kwargs: Mapping[str, Value], ambient: Ambient) -> Outcome:
+    """Call the operation `name`; a method takes its tensor as the first argument."""
+    entry = TABLE.get(name)
+    return NO_RULE if entry is None else run(entry, args, kwargs, ambient)
+
+
+def knows(name: str) -> bool:
+    """Whether there is a rule for `name`."""
+    return name in TABLE

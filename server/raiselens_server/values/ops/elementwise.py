@@ -1,0 +1,330 @@
+"""The common part of element-by-element operations: broadcasting, promotion, device and strides of the result.
+
+An unknown device is taken for a real one (not `meta`) where a raise is decided: meta tensors are asked for by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from raiselens_server.values.dtypes import ALL, only
+from raiselens_server.values.lattice import Array, Device, HolePart, Tensor, Union, Unknown, Value
+from raiselens_server.values.ops import layout, reading
+from raiselens_server.values.ops.building import derive, device_text, error, fresh, inherited_grad, ok
+from raiselens_server.values.ops.layout import Mismatch
+from raiselens_server.values.ops.outcome import Raise, Result
+from raiselens_server.values.promotion import (
+    DIMENSIONED,
+    NUMBER,
+    ZERO_DIM,
+    can_cast,
+    number_dtypes,
+    result_types,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raiselens_server.values.ops.layout import Shape
+
+_ANY: Final = frozenset({DIMENSIONED, ZERO_DIM, NUMBER})
+_TENSOR: Final = frozenset({DIMENSIONED, ZERO_DIM})
+_ONLY: Final = {kind: frozenset({kind}) for kind in (DIMENSIONED, ZERO_DIM, NUMBER)}
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An operand: its possible dtypes and promotion priorities, and the tensor where it is one."""
+
+    dtypes: frozenset[str]
+    priorities: frozenset[int]
+    tensor: Tensor | None
+    unknown: bool = False
+
+
+def operand(value: Value, default: frozenset[str]) -> Operand | None:
+    """The value as an operand; None where it is neither a tensor nor a number."""
+    match value:
+        case Tensor():
+            if value.shape is None:
+                return Operand(value.dtypes, _TENSOR, value)
+            return Operand(value.dtypes, _ONLY[DIMENSIONED if value.shape else ZERO_DIM], value)
+        case Unknown() | Union() | Array():
+            return Operand(ALL, _ANY, None, unknown=True)
+        case _:
+            kind = reading.number_kind(value)
+            return Operand(number_dtypes(kind, default), _ONLY[NUMBER], None) if kind else None
+
+
+def is_meta(tensor: Tensor) -> bool:
+    """Whether the tensor is certainly on the meta device."""
+    return tensor.device is not None and tensor.device.type == "meta"
+
+
+def size_error(mismatch: Mismatch, tensors: Sequence[Tensor]) -> Raise:
+    """The raise of operands that do not broadcast."""
+    condition = "sizes broadcast"
+    if any(is_meta(tensor) for tensor in tensors):
+        shapes = [tensor.shape for tensor in tensors if tensor.shape is not None]
+        if len(shapes) == 2 and mismatch.first:
+            return _meta_size_error(shapes[0], shapes[1], condition)
+        return error("RuntimeError", None, condition, HolePart("message"))
+    left: object = mismatch.left if mismatch.first else None
+    right: object = mismatch.right if mismatch.first else None
+    where: object = mismatch.dim if mismatch.first else None
+    return error(
+        "RuntimeError",
+        "other",
+        condition,
+        "The size of tensor a (",
+        left,
+        ") must match the size of tensor b (",
+        right,
+        ") at non-singleton dimension ",
+        where,
+    )
+
+
+def _meta_size_error(left: Shape, right: Shape, condition: str) -> Raise:
+    common = list(left)
+    for back in range(1, len(right) + 1):
+        b = right[-back]
+        if back > len(common):
+            common.insert(0, b)
+        elif common[-back] == 1 and b != 1:
+            common[-back] = b
+        elif b not in (1, common[-back]):
+            return error(
+                "RuntimeError",
+                "other",
+                condition,
+                "Attempting to broadcast a dimension of length ",
+                b,
+                f" at -{back}! Mismatching argument at index 1 had torch.Size(",
+                right,
+                "); but expected shape should be broadcastable to ",
+                HolePart("shape"),
+            )
+    return error("RuntimeError", "other", condition, HolePart("message"))
+
+
+def common_device(tensors: Sequence[Tensor], *, exact: bool) -> Device | Raise | None:
+    """The device of the result; `exact`: tensors of two devices certainly raise, 0-d tensors of the cpu apart."""
+    chosen: Device | None = None
+    uncertain = False
+    for tensor in tensors:
+        device = tensor.device
+        movable = tensor.shape == () or tensor.shape is None
+        if device is None:
+            uncertain = True
+        elif device.type == "cpu" and movable:
+            uncertain = uncertain or tensor.shape is None
+        elif chosen is None:
+            chosen = device
+        elif exact and chosen.type != device.type:
+            return device_error(chosen, device)
+        elif chosen != device:
+            chosen = device if chosen.type == device.type and chosen.index is None else chosen
+    if chosen is not None:
+        return chosen
+    return None if uncertain else tensors[0].device if tensors else None
+
+
+def device_error(first: Device, second: Device) -> Raise:
+    """The raise of operands on two devices."""
+    condition = "all tensors on the same device"
+    if "meta" in (first.type, second.type):
+        return error(
+            "RuntimeError",
+            None,
+            condition,
+            "Tensor on device ",
+            device_text(second),
+            " is not on the expected device ",
+            device_text(first),
+            "!",
+        )
+    return error(
+        "RuntimeError",
+        None,
+        condition,
+        "Expected all tensors to be on the same device, but found at least two devices, ",
+        device_text(first) if first.type != "cpu" else device_text(second),
+        " and ",
+        "cpu" if "cpu" in (first.type, second.type) else device_text(second),
+        "!",
+    )
+
+
+def result_shape(operands: Sequence[Operand]) -> layout.Broadcast | Mismatch | None:
+    """The broadcast shape; None where an operand's rank is unknown."""
+    shapes = [one.tensor.shape for one in operands if one.tensor is not None]
+    if any(one.unknown for one in operands) or any(shape is None for shape in shapes):
+        return None
+    return layout.broadcast_all([shape for shape in shapes if shape is not None])
+
+
+def promoted(operands: Sequence[Operand]) -> frozenset[str]:
+    """The possible `torch.result_type` of the operands; empty where it certainly raises."""
+    if len(operands) == 1:
+        return operands[0].dtypes
+    return result_types((one.dtypes, one.priorities) for one in operands)
+
+
+def elementwise(
+    operands: Sequence[Operand], names: frozenset[str], *, exact_devices: bool = True, broadcasts: bool = True
+) -> Result | Raise:
+    """The new tensor that an operation of dtype `names` makes from the operands."""
+    tensors = [one.tensor for one in operands if one.tensor is not None]
+    if not tensors:
+        return ok(Tensor(names), may_raise=True)
+    shaped = result_shape(operands) if broadcasts else None
+    if isinstance(shaped, Mismatch):
+        return size_error(shaped, tensors)
+    device = common_device(tensors, exact=exact_devices)
+    if isinstance(device, Raise):
+        return device
+    first = tensors[0]
+    shape = shaped.shape if shaped is not None else None
+    if any(one.unknown for one in operands) and (device is None or device.type == "cpu"):
+        device = first.device if len(tensors) == 1 and first.shape else device if first.shape else None
+    if len(tensors) == 1 and not any(one.unknown for one in operands):
+        return ok(_same_layout(first, names))
+    strides, contiguous = _strides(shape, tensors)
+    grad: bool | None = None
+    if not any(one.unknown for one in operands) and all(tensor.requires_grad is False for tensor in tensors):
+        grad = False
+    basis = next((t for t in tensors if t.shape == shape and t.dtypes == names), first)
+    made = derive(
+        basis,
+        names=names,
+        shape=shape,
+        device=device,
+        strides=strides,
+        contiguous=contiguous,
+        requires_grad=inherited_grad(grad, names),
+    )
+    decided = shaped is not None and shaped.decided and len({t.device for t in tensors} | {device}) == 1
+    return ok(made, may_raise=not decided)
+
+
+def _same_layout(tensor: Tensor, names: frozenset[str]) -> Tensor:
+    if tensor.contiguous or tensor.shape is None:
+        return derive(
+            tensor,
+            names=names,
+            strides=tensor.strides if tensor.contiguous else None,
+            contiguous=tensor.contiguous or None,
+        )
+    return derive(tensor, names=names, strides=layout.like_strides(tensor.shape, tensor.strides, contiguous=None))
+
+
+def _strides(shape: Shape | None, tensors: Sequence[Tensor]) -> tuple[Shape | None, bool | None]:
+    if shape is None:
+        return None, None
+    full = [tensor for tensor in tensors if tensor.shape != ()]
+    if all(tensor.contiguous and tensor.shape == shape for tensor in full):
+        return layout.contiguous_strides(shape), True
+    sizes = layout.known(shape)
+    if sizes is None:
+        return None, None
+    pairs = []
+    for tensor in tensors:
+        own, steps = layout.known(tensor.shape), layout.known(tensor.strides)
+        if own is None or steps is None:
+            return None, None
+        pairs.append((own, steps))
+    return layout.elementwise_strides(sizes, pairs), None
+
+
+def into(target: Tensor, outcome: Result | Raise, *, casts: bool = True) -> Result | Raise:
+    """The outcome of an in-place operation that stores `outcome` in `target`."""
+    if isinstance(outcome, Raise):
+        return outcome
+    made = outcome.value
+    may_raise = outcome.may_raise
+    if isinstance(made, Tensor):
+        broken = _does_not_fit(target, made) or (_cast_error(target, made) if casts else None)
+        if broken is not None:
+            return broken
+        may_raise = may_raise or target.shape is None or made.shape != target.shape
+        may_raise = may_raise or len(made.dtypes) > 1 or len(target.dtypes) > 1
+    kept = Tensor(
+        target.dtypes,
+        target.shape,
+        target.device,
+        target.strides,
+        target.requires_grad
+        if target.requires_grad is True
+        else None
+        if isinstance(made, Tensor) and made.requires_grad is not False
+        else target.requires_grad,
+        target.dtype_site,
+        target.shape_site,
+        target.device_site,
+        None,
+        target.parameter,
+        target.contiguous,
+    )
+    return Result(kept, may_raise)
+
+
+def _does_not_fit(target: Tensor, made: Tensor) -> Raise | None:
+    if target.shape is None or made.shape is None:
+        return None
+    if len(made.shape) > len(target.shape):
+        fits: bool | None = False
+    else:
+        missing = len(target.shape) - len(made.shape)
+        pairs = zip(target.shape[missing:], made.shape, strict=True)
+        fits = not any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
+    if fits:
+        return None
+    condition = "the result fits the tensor changed in place"
+    if is_meta(target):
+        return error(
+            "RuntimeError",
+            None,
+            condition,
+            "output with shape torch.Size(",
+            target.shape,
+            ") doesn't match the broadcast shape ",
+            HolePart("shape"),
+        )
+    return error(
+        "RuntimeError",
+        None,
+        condition,
+        "output with shape ",
+        target.shape,
+        " doesn't match the broadcast shape ",
+        made.shape,
+    )
+
+
+def _cast_error(target: Tensor, made: Tensor) -> Raise | None:
+    if is_meta(target) or any(can_cast(a, b) for a in made.dtypes for b in target.dtypes):
+        return None
+    if not made.dtypes or not target.dtypes:
+        return None
+    return error(
+        "RuntimeError",
+        "self",
+        "can_cast(result_type, self.dtype)",
+        "result type ",
+        made.dtypes,
+        " can't be cast to the desired output type ",
+        target.dtypes,
+    )
+
+
+def scalar(names: frozenset[str], source: Tensor) -> Tensor:
+    """A 0-d tensor with dtype `names` computed from `source`."""
+    made = fresh(names, (), source.device, requires_grad=inherited_grad(source.requires_grad, names))
+    return derive(source, names=names, shape=(), strides=(), requires_grad=made.requires_grad)
+
+
+def known_dtype(tensor: Tensor) -> str | None:
+    """The tensor's dtype, where just one is possible."""
+    return only(tensor.dtypes)

@@ -1,0 +1,424 @@
+"""`tensor[index]` and `tensor[index] = value`.
+
+An index is walked from left to right: ints and slices make a view, `None` a new dimension, and index tensors are left
+to the end, where their broadcast shape takes the place of the dimensions they index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from raiselens_server.values import dims
+from raiselens_server.values.dtypes import INTEGRAL
+from raiselens_server.values.lattice import Array, Const, DType, HolePart, Int, Opaque, Seq, Slice, Tensor, Text, Value
+from raiselens_server.values.ops import layout, reading
+from raiselens_server.values.ops.building import derive, error, legacy_type, ok
+from raiselens_server.values.ops.elementwise import is_meta
+from raiselens_server.values.ops.layout import Mismatch
+from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise, Result
+from raiselens_server.values.ops.slices import SliceSize, slice_size
+
+if TYPE_CHECKING:
+    from raiselens_server.values.dims import Dim
+    from raiselens_server.values.ops.layout import Shape
+
+_INDEX_DTYPES: Final = frozenset({"int64", "int32", "uint8", "bool"})
+_MASKS: Final = frozenset({"bool", "uint8"})
+_NOT_AN_INDEX: Final = "tensors used as indices must be long, int, byte or bool tensors"
+_LIST_LIMIT: Final = 1024
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The view made so far, and the dimensions of it that index tensors take."""
+
+    shape: list[Dim | None] = field(default_factory=list)
+    strides: list[Dim | None] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    indices: list[Shape | None] = field(default_factory=list)
+    decided: bool = True
+    contiguous: bool = True
+    started: bool = False
+    masked: bool = False
+
+
+def getitem(tensor: Tensor | Array, index: Value) -> Outcome:
+    """`tensor[index]`; several indices come as a `Seq` of kind `tuple`."""
+    if isinstance(tensor, Array):
+        return _array_item(tensor, index)
+    if tensor.shape is None:
+        return ok(derive(tensor, shape=None), may_raise=True)
+    walked = _walk(tensor, tensor.shape, index)
+    if not isinstance(walked, _Walk):
+        return walked or ok(derive(tensor, shape=None), may_raise=True)
+    if walked.places:
+        return _gathered(tensor, walked)
+    contiguous = True if tensor.contiguous and walked.contiguous else None
+    strides = tuple(walked.strides) if tensor.strides is not None else None
+    return ok(
+        derive(tensor, shape=tuple(walked.shape), strides=strides, contiguous=contiguous), may_raise=not walked.decided
+    )
+
+
+def _walk(tensor: Tensor, shape: Shape, index: Value) -> _Walk | Raise | None:
+    """Walk the index; None where not even the rank of the result is known."""
+    items = index.items if isinstance(index, Seq) and index.kind == "tuple" else (index,)
+    taken = 0
+    for item in items:
+        used = _dims_used(item)
+        if used is None:
+            return None
+        taken += used
+    if taken > len(shape):
+        return _too_many(shape, items)
+    walk = _Walk()
+    strides = tensor.strides or (None,) * len(shape)
+    at = 0
+    expanded = False
+    for item in items:
+        if item == Const(...):
+            if expanded:
+                continue
+            expanded = True
+            skipped = len(shape) - taken
+            _keep(walk, shape[at : at + skipped], strides[at : at + skipped])
+            at += skipped
+            continue
+        step = _apply(walk, tensor, shape, strides, at, item)
+        if isinstance(step, Raise):
+            return step if walk.decided else _uncertain(step)
+        at += step
+    _keep(walk, shape[at:], strides[at:])
+    return walk
+
+
+def _uncertain(found: Raise) -> Raise:
+    return Raise(found.class_name, (HolePart("message"),), found.param, found.condition)
+
+
+def _dims_used(item: Value) -> int | None:
+    match item:
+        case Const(value=None) | Const(value=bool()):
+            return 0
+        case Const(value=value) if value is ...:
+            return 0
+        case Const() | Int() | Slice() | Opaque(type="int") | DType() | Text():
+            return 1
+        case Tensor(dtypes=names, shape=shape):
+            if shape is None:
+                return None
+            if names <= _MASKS:
+                return len(shape)
+            return None if names & _MASKS else 1
+        case Seq(kind="list", items=items) if len(items) <= _LIST_LIMIT:
+            flat = all(reading.number_kind(entry) in ("int", "bool") for entry in items)
+            return 1 if flat and len({reading.number_kind(entry) for entry in items}) <= 1 else None
+        case _:
+            return None
+
+
+def _too_many(shape: Shape, items: tuple[Value, ...]) -> Raise:
+    if not shape and len(items) == 1 and reading.number_kind(items[0]) == "int":
+        text = (
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a"
+            " 0-dim tensor to a number"
+        )
+        return error("IndexError", None, "self.dim() > 0", text)
+    text = f"too many indices for tensor of dimension {len(shape)}"
+    return error("IndexError", None, "as many indices as dimensions at most", text)
+
+
+def _keep(walk: _Walk, sizes: Shape, steps: Shape) -> None:
+    if sizes:
+        walk.started = True
+    walk.shape.extend(sizes)
+    walk.strides.extend(steps)
+
+
+def _apply(walk: _Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, item: Value) -> int | Raise:
+    """Apply one index; the number of dimensions of the tensor that it took."""
+    match item:
+        case Const(value=None):
+            step = dims.multiply(shape[at], strides[at]) if at < len(shape) else 1
+            walk.shape.append(1)
+            walk.strides.append(step)
+            return 0
+        case Const(value=bool() as flag):
+            walk.places.append(len(walk.shape))
+            walk.indices.append((int(flag),))
+            walk.shape.append(1)
+            walk.strides.append(None)
+            return 0
+        case Slice():
+            return _slice(walk, shape[at], strides[at], item)
+        case Const(value=int()) | Int() | Opaque(type="int"):
+            return _select(walk, shape[at], at, item)
+        case Tensor():
+            return _index(walk, tensor, shape, strides, at, item)
+        case Seq(items=entries):
+            if entries and reading.number_kind(entries[0]) == "bool":
+                mask = Tensor(frozenset({"bool"}), (len(entries),))
+                return _index(walk, tensor, shape, strides, at, mask)
+            return _index(walk, tensor, shape, strides, at, Tensor(frozenset({"int64"}), (len(entries),)))
+        case _:
+            return _no_index(item)
+
+
+def _no_index(item: Value) -> Raise:
+    if isinstance(item, Text) or (isinstance(item, Const) and isinstance(item.value, str)):
+        return error("TypeError", None, "the index is no str", "new(): invalid data type 'str'")
+    text = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+    return error("IndexError", None, "the index is an int, a slice or a tensor", f"{text}{reading.type_name(item)})")
+
+
+def _slice(walk: _Walk, size: Dim | None, stride: Dim | None, item: Slice) -> int | Raise:
+    found = slice_size(size, item)
+    if not isinstance(found, SliceSize):
+        return found
+    walk.decided = walk.decided and found.decided
+    if (walk.started and found.size != size) or (found.step != 1 and found.size != 1):
+        walk.contiguous = False
+    walk.started = True
+    walk.shape.append(found.size)
+    walk.strides.append(None if found.step is None else dims.multiply(stride, found.step))
+    return 1
+
+
+def _select(walk: _Walk, size: Dim | None, at: int, item: Value) -> int | Raise:
+    place = reading.size_of(item)
+    outside = dims.less(place, size) is False
+    below = place is not None and size is not None and dims.less(dims.add(place, size), 0) is True
+    if (outside and dims.less(place, 0) is False) or below:
+        shown = place
+        return error(
+            "IndexError",
+            None,
+            "-size <= index < size",
+            "index ",
+            shown,
+            f" is out of bounds for dimension {at} with size ",
+            size,
+        )
+    inside = dims.less(place, size) is True and place is not None and size is not None
+    walk.decided = walk.decided and inside
+    if walk.started:
+        walk.contiguous = False
+    return 1
+
+
+def _index(walk: _Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, item: Tensor) -> int | Raise:
+    if not item.dtypes & _INDEX_DTYPES:
+        class_name = "RuntimeError" if is_meta(tensor) else "IndexError"
+        if item.shape == () and len(item.dtypes & INTEGRAL) == len(item.dtypes):
+            walk.decided = False
+            return 1
+        return error(class_name, None, "index.dtype in (int64, int32, uint8, bool)", _NOT_AN_INDEX)
+    sizes = item.shape or ()
+    if item.dtypes <= _MASKS:
+        return _mask(walk, shape, strides, at, sizes)
+    walk.decided = False
+    if not sizes:
+        if walk.started:
+            walk.contiguous = False
+        return 1
+    walk.places.append(len(walk.shape))
+    walk.indices.append(sizes)
+    _keep(walk, shape[at : at + 1], strides[at : at + 1])
+    return 1
+
+
+def _mask(walk: _Walk, shape: Shape, strides: Shape, at: int, sizes: Shape) -> int | Raise:
+    walk.masked = True
+    if not sizes:
+        walk.places.append(len(walk.shape))
+        walk.indices.append((None,))
+        walk.shape.append(1)
+        walk.strides.append(None)
+        return 0
+    for offset, size in enumerate(sizes):
+        own = shape[at + offset]
+        if dims.equal(size, own) is False:
+            viewed = (*walk.shape, *shape[at:])
+            place = len(walk.shape)
+            return error(
+                "IndexError",
+                None,
+                "mask.size(i) == self.size(i)",
+                "The shape of the mask ",
+                sizes,
+                f" at index {offset} does not match the shape of the indexed tensor ",
+                viewed if not walk.places else HolePart("shape"),
+                f" at index {place + offset}",
+            )
+        walk.decided = walk.decided and size == own
+    for offset in range(len(sizes)):
+        walk.places.append(len(walk.shape))
+        walk.indices.append((None,))
+        walk.shape.append(shape[at + offset])
+        walk.strides.append(strides[at + offset])
+    return len(sizes)
+
+
+def _gathered(tensor: Tensor, walk: _Walk) -> Outcome:
+    shape = _indexed_shape(walk)
+    if isinstance(shape, Raise):
+        return shape if not walk.masked else _uncertain(shape)
+    front = walk.places == list(range(len(walk.places)))
+    whole = tensor.contiguous and front and len(walk.shape) == len(tensor.shape or ())
+    return ok(derive(tensor, shape=shape, strides=None, contiguous=True if whole else None), may_raise=True)
+
+
+def _indexed_shape(walk: _Walk) -> Shape | Raise:
+    sizes = [index for index in walk.indices if index is not None]
+    common = layout.broadcast_all(sizes)
+    if isinstance(common, Mismatch):
+        shown: list[object] = []
+        for index in sizes:
+            shown += [", " if shown else "", index if None not in index else HolePart("shape")]
+        text = "shape mismatch: indexing tensors could not be broadcast together with shapes "
+        return error("IndexError", None, "the index tensors broadcast", text, *shown)
+    kept = [size for place, size in enumerate(walk.shape) if place not in walk.places]
+    first, last = walk.places[0], walk.places[-1]
+    at = first if last - first + 1 == len(walk.places) else 0
+    return (*kept[:at], *common.shape, *kept[at:])
+
+
+def setitem(tensor: Tensor | Array, index: Value, value: Value, *, augmented: bool = False) -> Outcome:
+    """`tensor[index] = value`; the value is the tensor afterwards. `augmented`: `tensor[index] op= …` wrote it back."""
+    if isinstance(tensor, Array):
+        return ok(tensor, may_raise=True)
+    after = _changed(tensor)
+    if tensor.shape is None:
+        return ok(after, may_raise=True)
+    walked = _walk(tensor, tensor.shape, index)
+    if walked is None:
+        return ok(after, may_raise=True)
+    if isinstance(walked, Raise):
+        return walked
+    if not isinstance(value, Tensor):
+        broken = None if augmented else _unassignable(tensor, value)
+        return broken or ok(after, may_raise=not walked.decided or reading.number_kind(value) is None)
+    broken = _put_error(tensor, walked, value) if walked.places else _copy_error(tuple(walked.shape), value)
+    return broken or ok(after, may_raise=True)
+
+
+def _changed(tensor: Tensor) -> Tensor:
+    return tensor if tensor.item is None else derive(tensor, requires_grad=tensor.requires_grad)
+
+
+def _unassignable(tensor: Tensor, value: Value) -> Raise | None:
+    kind = reading.type_name(value)
+    no_number = (isinstance(value, Seq) and value.kind in ("list", "tuple")) or (
+        isinstance(value, Const) and (value.value is None or isinstance(value.value, str))
+    )
+    if not no_number or kind is None:
+        return None
+    return error(
+        "TypeError", None, "the value is a tensor or a number", f"can't assign a {kind} to a ", legacy_type(tensor)
+    )
+
+
+def _put_error(tensor: Tensor, walk: _Walk, value: Tensor) -> Raise | None:
+    shape = _indexed_shape(walk)
+    if isinstance(shape, Raise):
+        return shape if not walk.masked else _uncertain(shape)
+    if is_meta(tensor) or any(index is None for index in walk.indices):
+        return None
+    if walk.masked and (value.shape is None or layout.numel(value.shape) in (1, None)):
+        return None
+    if tensor.dtypes and value.dtypes and not tensor.dtypes & value.dtypes:
+        if any(place and index == (0,) for place, index in zip(walk.places, walk.indices, strict=True)):
+            return None
+        return error(
+            "RuntimeError",
+            "value",
+            "value.dtype == self.dtype",
+            "Index put requires the source and destination dtypes match, got ",
+            tensor.dtypes,
+            " for the destination and ",
+            value.dtypes,
+            " for the source.",
+        )
+    if value.shape is None or walk.masked:
+        return None
+    return _value_shape_error(shape, value)
+
+
+def _value_shape_error(shape: Shape, value: Tensor) -> Raise | None:
+    sizes = _without_leading_ones(value.shape or ())
+    fits = len(sizes) <= len(shape) and not any(
+        dims.equal(a, b) is False and dims.equal(a, 1) is False
+        for a, b in zip(reversed(sizes), reversed(shape), strict=False)
+    )
+    if fits or 0 in shape or any(size is None for size in sizes[: len(sizes) - len(shape)]):
+        return None
+    if len(sizes) > len(shape) and not isinstance(sizes[0], int):
+        return None
+    return error(
+        "RuntimeError",
+        "value",
+        "the value broadcasts to the indexed shape",
+        "shape mismatch: value tensor of shape ",
+        sizes,
+        " cannot be broadcast to indexing result of shape ",
+        shape,
+    )
+
+
+def _without_leading_ones(shape: Shape) -> Shape:
+    first = next((place for place, size in enumerate(shape) if size != 1), len(shape))
+    return shape[first:]
+
+
+def _copy_error(shape: Shape, value: Tensor) -> Raise | None:
+    if value.shape is None:
+        return None
+    sizes = _without_leading_ones(value.shape)
+    if len(sizes) > len(shape):
+        if not isinstance(sizes[0], int):
+            return None
+        return error(
+            "RuntimeError",
+            "value",
+            "value.dim() <= the indexed view's",
+            "expand(",
+            legacy_type(value),
+            "{",
+            sizes,
+            "}, size=",
+            shape,
+            f"): the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions"
+            f" in the tensor ({len(sizes)})",
+        )
+    decided = True
+    for back in range(1, len(sizes) + 1):
+        own, wanted = sizes[-back], shape[-back]
+        if dims.equal(own, wanted) is False and dims.equal(own, 1) is False:
+            where = len(shape) - back
+            return error(
+                "RuntimeError",
+                "value",
+                "the value broadcasts to the indexed view",
+                "The expanded size of the tensor (",
+                wanted if decided else None,
+                ") must match the existing size (",
+                own if decided else None,
+                ") at non-singleton dimension ",
+                where if decided else None,
+                ".  Target sizes: ",
+                shape,
+                ".  Tensor sizes: ",
+                sizes,
+            )
+        decided = decided and (own == 1 or dims.equal(own, wanted) is True)
+    return None
+
+
+def _array_item(array: Array, index: Value) -> Outcome:
+    if array.shape is None:
+        return NO_RULE
+    walked = _walk(Tensor(array.dtypes, array.shape), array.shape, index)
+    if not isinstance(walked, _Walk) or walked.places or not walked.shape:
+        return NO_RULE
+    return Result(Array(array.dtypes, tuple(walked.shape)), may_raise=True)
