@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raiselens_catalog import Catalog
-    from raiselens_server.error import Hole, RaisedError, Repair
+    from raiselens_server.error import Hole, Place, RaisedError, Repair
     from raiselens_server.foresee import Project, Statistics
 
 
@@ -68,6 +68,23 @@ def match_record(catalog: Catalog, error: RaisedError) -> RecordMatch | None:
         return None
     best = candidates[0]
     return RecordMatch(best.id, best.slug, best.how.value, dict(best.captures))
+
+
+def finding_at(diagnoses: Sequence[Diagnosis], file: str, line: int) -> Diagnosis | None:
+    """The finding that `line` of `file` belongs to: of its statement first, else one of its related places."""
+    here = Path(file).absolute()
+
+    def holds(place: Place) -> bool:
+        return place.span.line <= line <= place.span.end_line and Path(place.file).absolute() == here
+
+    foreseen = [(item, item.error.origin) for item in diagnoses if isinstance(item.error.origin, Foreseen)]
+    for diagnosis, origin in foreseen:
+        if holds(origin.place):
+            return diagnosis
+    for diagnosis, origin in foreseen:
+        if any(holds(related.place) for related in origin.related):
+            return diagnosis
+    return None
 
 
 def foreseen_twin(project: Project, error: RaisedError) -> RaisedError | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
@@ -11,6 +10,7 @@ import click
 
 from raiselens_server import __version__
 from raiselens_server.cli.failure import CommandError
+from raiselens_server.cli.lazy import lazy_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,42 +18,19 @@ if TYPE_CHECKING:
 DEBUG = "RAISELENS_DEBUG"
 INTERRUPTED = 130
 
-COMMANDS = {
-    "check": "foresee the errors of Python files, and repair them",
-    "explain": "explain the errors of a log, a terminal's output or a message",
-    "verify": "run a finding before and after its repair",
-    "catalog": "look up, search, import and build error records",
-    "server": "speak the language server protocol",
-}
-"""Name → what `raiselens --help` says: kept here so that help imports no command."""
-
-
-class LazyCommands(click.Group):
-    """A group whose commands are modules of this package, imported when called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
-        if cmd_name not in COMMANDS:
-            return None
-        command = importlib.import_module(f"raiselens_server.cli.{cmd_name}").command
-        if not isinstance(command, click.Command):
-            raise TypeError(f"{cmd_name} holds no command")
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.command(cls=LazyCommands, name="raiselens", context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, "-V", "--version", message="raiselens %(version)s")
-def raiselens() -> None:
-    """See the `raise` before it happens, and explain it after."""
+raiselens = lazy_group(
+    "raiselens",
+    "raiselens_server.cli",
+    {
+        "check": "foresee the errors of Python files, and repair them",
+        "explain": "explain the errors of a log, a terminal's output or a message",
+        "verify": "run a finding before and after its repair",
+        "catalog": "look up, search, import and build error records",
+        "server": "speak the language server protocol",
+    },
+    "See the `raise` before it happens, and explain it after.",
+)
+click.version_option(__version__, "-V", "--version", message="raiselens %(version)s")(raiselens)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -77,6 +54,9 @@ def run(arguments: list[str]) -> int:
             return code if isinstance(code, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        return 2
     except click.UsageError as error:
         name = error.ctx.command_path if error.ctx is not None else "raiselens"
         return _refuse(f"{name}: {error.format_message()} (see {name} --help)")

@@ -1,0 +1,20 @@
+"""`raiselens catalog`: one file a subcommand, loaded when it is called."""
+
+from __future__ import annotations
+
+from raiselens_server.cli.lazy import lazy_group
+
+command = lazy_group(
+    "catalog",
+    "raiselens_server.cli.catalog",
+    {
+        "show": "print a record, by id, slug or message",
+        "search": "find records by words",
+        "import": "add records to the user's own",
+        "export": "print a record's JSON as it was imported",
+        "build": "mine records from installed libraries",
+        "site": "write static pages of all records",
+        "lint": "check record files",
+    },
+    "Look up, search, import and build error records.",
+)

@@ -1,0 +1,29 @@
+"""`raiselens catalog import`: seed JSON into the user's own records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from raiselens_server.cli.catalog.shared import open_here
+from raiselens_server.cli.failure import CommandError
+from raiselens_server.cli.terminal import tell
+
+
+@click.command(name="import")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE…")
+def command(files: tuple[Path, ...]) -> int:
+    """Add the records of FILE… (one record, a list, JSON lines, or as the API serves them) to the user's own."""
+    from raiselens_catalog import CatalogError
+
+    opened = open_here(())
+    for file in files:
+        try:
+            entries = opened.import_file(file)
+        except CatalogError as error:
+            raise CommandError(f"catalog import: {error}") from error
+        for entry in entries:
+            print(f"{entry.record.id}  {entry.record.slug}")
+        tell(f"{file}: {len(entries)} record{'' if len(entries) == 1 else 's'} imported")
+    return 0
