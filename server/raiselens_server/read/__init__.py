@@ -1,4 +1,4 @@
-"""Text to errors: the exceptions that a log, a terminal or a paste holds, and the one to look at first.
+r"""Text to errors: the exceptions that a log, a terminal or a paste holds, and the one to look at first.
 
     reading = read_text(log)                      # a whole text
     reading = read_chunks(iter_decoded(file))     # a text of any size, in constant memory
@@ -10,61 +10,27 @@
     for error in reader.finish(): ...
     reading = reader.reading()                    # all of them folded, with the primary one
 
-Nothing here does IO, raises on any text, or takes more than linear time. Lines end at `\\n` only. Each error has
+Nothing here does IO, raises on any text, or takes more than linear time. Lines end at `\n` only. Each error has
 `origin=Observed(...)`; errors are listed in the order of their lines. Also here, and as pure: `paths` (a frame's file
 to a file of the workspace) and `mask` (what must not be pasted into an issue).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from raiselens_server.error import Observed, RaisedError, Role
+from raiselens_server.read.reader import Reader
+from raiselens_server.read.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from raiselens_server.error import RaisedError
-
 __all__ = ["Reader", "Reading", "read_chunks", "read_message", "read_text"]
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What a text holds.
-
-    `errors` are in the order of their lines, the same error of several ranks or logged again folded into its first
-    occurrence. `primary` is the index of the one to look at first, `None` where there is no error, or only warnings.
-    `why` says in one sentence why the primary is not the last error of the text; empty where it is.
-    """
-
-    errors: tuple[RaisedError, ...] = ()
-    primary: int | None = None
-    why: str = ""
-
-
-class Reader:
-    """Reads a text piece by piece: constant memory, linear time, each error as soon as it is complete."""
-
-    def feed(self, text: str) -> tuple[RaisedError, ...]:
-        """Take the next piece of the text; return the errors that it completed, first occurrences only."""
-        del text
-        return ()
-
-    def settle(self) -> tuple[RaisedError, ...]:
-        """Return the errors that are complete if nothing follows: for a stream that is idle. Reading may go on."""
-        return ()
-
-    def finish(self) -> tuple[RaisedError, ...]:
-        """End the text; return the errors that its end completed."""
-        return ()
-
-    def reading(self) -> Reading:
-        """Everything read so far, folded, with the primary error chosen."""
-        return Reading()
-
-
-def read_chunks(chunks: Iterable[str]) -> Reading:
-    """Read a text given in pieces of any size; only what the errors hold is kept in memory."""
+def read_chunks(chunks: Iterable[str] | Iterable[bytes]) -> Reading:
+    """Read a text given in pieces of any size, UTF-8 if bytes; only what the errors hold is kept in memory."""
     reader = Reader()
     for chunk in chunks:
         reader.feed(chunk)
@@ -82,5 +48,10 @@ def read_message(text: str, class_name: str | None = None) -> Reading:
 
     A text in which no error is found is one message of the unknown class `""`.
     """
-    del class_name
-    return read_text(text)
+    if class_name is None:
+        reading = read_text(text)
+        if reading.primary is not None or not text.strip():
+            return reading
+    message = text.rstrip()
+    error = RaisedError(class_name or "", message, (), Observed(line=1, column=1, role=Role.ROOT))
+    return Reading((error,), 0)

@@ -1,0 +1,362 @@
+"""One log, many speakers: lines go to the stream of the process that printed them, and each stream reads its units."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from raiselens_server.read.formats import ipython, lone, native, pytest, python, rich
+from raiselens_server.read.kinds import HEADER, FrameLine, Header, Link, classify, parse_frame
+from raiselens_server.read.learned import Template, learn
+from raiselens_server.read.lines import Line, strip_escapes
+from raiselens_server.read.prefix import NONE, Prefix, split_prefix
+from raiselens_server.read.unwrap import unwrap
+
+if TYPE_CHECKING:
+    from raiselens_server.read.draft import Unit
+
+_REPEATED = re.compile(r" \[repeated (\d+)x across cluster\](?: \(Ray [^\n]*)?$")
+_STALE_MESSAGE = 400
+_STALE_FRAMES = 5_000
+_MAX_STREAMS = 512
+_MAX_TEMPLATES = 8
+
+# Units that only lines of their own record may go on with.
+_SINGLE = (lone.LoneUnit, native.TerminateUnit, native.DiagnosticUnit)
+
+
+class Format(Protocol):
+    """A unit of text that is being read."""
+
+    tag: str
+    level: str
+
+    def feed(self, line: Line) -> bool:
+        """Take a line, or say that the unit is over."""
+
+    def close(self) -> Unit | None:
+        """The errors of the unit."""
+
+    def held(self) -> list[Line]:
+        """Lines that were taken and belong to no message: they are read again."""
+
+
+@dataclass(slots=True)
+class Stream:
+    """What one speaker has open. `shape` is the prefix's shape on the lines of the unit's body, once that is known."""
+
+    key: str
+    unit: Format | None = None
+    shape: str | None = None
+    seen: int = 0
+
+
+@dataclass(slots=True)
+class _Hypothesis:
+    """Text stood before a header: a prefix of every line, or of that one only."""
+
+    template: Template
+    stream: Stream
+    until: int
+
+
+@dataclass(slots=True)
+class Closed:
+    """A unit that is complete; `brief` where it is one line that may tell again what was read before."""
+
+    unit: Unit
+    brief: bool
+
+
+@dataclass(slots=True)
+class Demux:
+    """Lines in, closed units out."""
+
+    out: list[Closed] = field(default_factory=list)
+    streams: dict[str, Stream] = field(default_factory=dict)
+    open: int = 0
+    now: int = 0
+    templates: list[Template] = field(default_factory=list)
+    hypothesis: _Hypothesis | None = None
+    ignored_at: int = -2
+
+    def quiet(self) -> bool:
+        """Whether nothing is open, so that lines without a marker cannot matter."""
+        return self.open == 0 and self.hypothesis is None
+
+    def feed(self, line: Line) -> None:
+        """Take the next line."""
+        self.now += 1
+        if self.now % 128 == 0:
+            self._sweep()
+        line = strip_escapes(line)
+        prefix, content = self._split(line)
+        wrapped = unwrap(content)
+        if wrapped is None and prefix.cut:
+            wrapped = unwrap(line)
+        if wrapped is None:
+            json_stream = self.streams.get("json")
+            if json_stream is not None and json_stream.unit is not None:
+                self._close(json_stream)
+            self._route(content, prefix)
+            return
+        if not wrapped.block:
+            inner = [(self._split(strip_escapes(part))) for part in wrapped.lines]
+            for sub, rest in inner:
+                keyed = sub if sub.key or content.text[:1] == "{" else sub._replace(key="json")
+                self._route(rest, keyed)
+            return
+        stream = Stream(f"block {self.now}")
+        for part in wrapped.lines:
+            sub, rest = self._split(strip_escapes(part))
+            self._offer(stream, rest, sub._replace(level=sub.level or wrapped.level, bound=True))
+        self._close(stream)
+
+    def settle(self) -> None:
+        """Close everything that is open."""
+        self.hypothesis = None
+        for stream in list(self.streams.values()):
+            self._close(stream)
+        self.streams.clear()
+
+    def _split(self, line: Line) -> tuple[Prefix, Line]:
+        """The line's prefix, known pieces and learned ones, and what stands behind it."""
+        prefix = split_prefix(line.text)
+        content = line.drop(prefix.cut)
+        for template in self.templates:
+            found = template.match(content.text)
+            if found is None:
+                continue
+            cut, key = found
+            content = content.drop(cut).keep(len(template.trim(content.text)) - cut)
+            inner = split_prefix(content.text)
+            content = content.drop(inner.cut)
+            key = " ".join(part for part in (prefix.key, key, inner.key) if part)
+            shape = f"{prefix.shape}|{key}|{inner.shape}"
+            level = inner.level or prefix.level
+            return Prefix(prefix.cut + cut + inner.cut, key, shape, level, bound=False), content
+        if prefix.cut and content.text.endswith((")", "cluster]")):
+            repeated = _REPEATED.search(content.text[-400:])
+            if repeated is not None:
+                content = content.keep(len(content.text) - len(repeated.group()))
+        return prefix, content
+
+    def _route(self, line: Line, prefix: Prefix) -> None:
+        """Find the stream that the line belongs to."""
+        if self.hypothesis is not None:
+            prefix, line = self._test(line, prefix)
+        key = prefix.key
+        if self.open and prefix.cut:
+            plain = self.streams.get("")
+            if plain is not None and plain.unit is not None and plain.shape != prefix.shape and key:
+                self._interrupt(plain)
+        stream = self.streams.get(key)
+        if stream is None:
+            if not prefix.cut or self._may_open(line):
+                stream = self._stream(key)
+            else:
+                return
+        if self.open and not prefix.cut:
+            self._adopt(stream, line)
+        stream.seen = self.now
+        self._offer(stream, line, prefix)
+
+    def _stream(self, key: str) -> Stream:
+        if len(self.streams) >= _MAX_STREAMS:
+            oldest = min(self.streams.values(), key=lambda stream: stream.seen)
+            self._close(oldest)
+            del self.streams[oldest.key]
+        stream = self.streams[key] = Stream(key, seen=self.now)
+        return stream
+
+    def _adopt(self, plain: Stream, line: Line) -> None:
+        """A header had a prefix, its frames have none: the unit goes on in the stream without prefix."""
+        if plain.unit is not None and not isinstance(plain.unit, lone.LoneUnit):
+            return
+        if not isinstance(classify(line.text), FrameLine):
+            return
+        for stream in self.streams.values():
+            unit = stream.unit
+            waiting = isinstance(unit, python.PythonUnit) and stream.shape is None and not unit.started()
+            if stream is plain or not waiting or self.now - stream.seen > 8:
+                continue
+            self._close(plain)
+            plain.unit, plain.shape, stream.unit = unit, None, None
+            return
+
+    def _test(self, line: Line, prefix: Prefix) -> tuple[Prefix, Line]:
+        """Decide the open hypothesis by this line, where it can be."""
+        guess = self.hypothesis
+        if guess is None:
+            return prefix, line
+        found = guess.template.match(line.text)
+        if found is not None and line.text[found[0] :].lstrip().startswith('File "'):
+            self.hypothesis = None
+            self.templates = [guess.template, *self.templates][:_MAX_TEMPLATES]
+            prefix, content = self._split(line)
+            if guess.stream.unit is not None:
+                target = self._stream(prefix.key)
+                target.unit, target.shape, guess.stream.unit = guess.stream.unit, None, None
+                target.unit.tag = prefix.key.removeprefix("~").strip(" :|>-")
+            return prefix, content
+        if self.now > guess.until or isinstance(classify(line.text), FrameLine):
+            self.hypothesis = None
+        return prefix, line
+
+    def _offer(self, stream: Stream, line: Line, prefix: Prefix) -> None:
+        """Feed the stream's unit, or begin one; lines that a closed unit gives back are read again."""
+        queue = deque([line])
+        while queue:
+            part = queue.popleft()
+            if stream.unit is not None and self._feed(stream, part, prefix):
+                continue
+            if stream.unit is not None:
+                again = [held for held in self._close(stream) if held.text.strip()]
+                if again:
+                    queue.appendleft(part)
+                    queue.extendleft(reversed(again))
+                    continue
+            self._begin(stream, part, prefix)
+
+    def _feed(self, stream: Stream, line: Line, prefix: Prefix) -> bool:
+        unit = stream.unit
+        if unit is None:
+            return False
+        if isinstance(unit, lone.LoneUnit) and isinstance(classify(line.text), Link):
+            first = unit.linked()
+            if first is None:
+                return False
+            stream.unit, stream.shape = python.chained(first, line, unit.tag, unit.level), None
+            return True
+        if isinstance(unit, python.PythonUnit):
+            if stream.shape is None and (line.text.strip() or unit.started()):
+                if not unit.started() and isinstance(classify(line.text), FrameLine):
+                    stream.shape = prefix.shape
+                    unit.bind(whole=prefix.bound)
+                elif unit.started():
+                    stream.shape = prefix.shape
+            elif stream.shape is not None and prefix.bound and prefix.starts(stream.shape):
+                return unit.feed(self._uncut(line, prefix, stream.shape))
+            elif stream.shape is not None and prefix.shape != stream.shape and (prefix.cut or line.text.strip()):
+                return unit.interrupt()
+        elif prefix.cut and prefix.shape != stream.shape and isinstance(unit, _SINGLE):
+            return False
+        return unit.feed(line)
+
+    @staticmethod
+    def _uncut(line: Line, prefix: Prefix, shape: str) -> Line:
+        """The line with what only looked like a further prefix put back: within one record it is text."""
+        lost = prefix.cut - prefix.length_of(shape)
+        return line.restore(lost)
+
+    def _interrupt(self, stream: Stream) -> None:
+        unit = stream.unit
+        over = isinstance(unit, _SINGLE)
+        if isinstance(unit, python.PythonUnit):
+            over = not unit.interrupt()
+        if over:
+            for held in self._close(stream):
+                if held.text.strip():
+                    self._offer(stream, held, NONE)
+
+    def _close(self, stream: Stream) -> list[Line]:
+        unit = stream.unit
+        if unit is None:
+            return []
+        stream.unit = stream.shape = None
+        self.open -= 1
+        closed = unit.close()
+        if closed is not None:
+            self.out.append(Closed(closed, isinstance(unit, (pytest.SummaryUnit, lone.LoneUnit))))
+        return unit.held()
+
+    def _begin(self, stream: Stream, line: Line, prefix: Prefix) -> None:
+        """Begin a unit at the line, if one begins there."""
+        if not self._may_open(line):
+            return
+        unit = None if line.text.startswith('> File "') else _open(line)
+        if unit is None:
+            unit = self._learn_at(stream, line, prefix)
+            if unit is None:
+                return
+        unit.tag, unit.level = unit.tag or prefix.key, prefix.level
+        stream.unit = unit
+        self.open += 1
+        if isinstance(unit, python.PythonUnit):
+            self._begin_python(stream, unit, line, prefix)
+        else:
+            stream.shape = prefix.shape
+            if isinstance(unit, lone.LoneUnit):
+                unit.whole = prefix.bound and stream.key.startswith("block")
+        if not unit.feed(line):
+            self._close(stream)
+
+    def _begin_python(self, stream: Stream, unit: python.PythonUnit, line: Line, prefix: Prefix) -> None:
+        unit.ignored = self.now - self.ignored_at <= 2
+        kind = classify(line.text)
+        if isinstance(kind, FrameLine):
+            stream.shape = prefix.shape
+            unit.whole = prefix.bound
+        if isinstance(kind, Header) and line.text[: kind.offset].strip(" +"):
+            text = line.text
+            template = learn(text[: kind.offset], text[text.index(HEADER) + len(HEADER) :].removeprefix(":"))
+            if template is not None:
+                self.hypothesis = _Hypothesis(template, stream, self.now + 24)
+
+    def _learn_at(self, stream: Stream, line: Line, prefix: Prefix) -> Format | None:
+        """A frame behind a prefix of unknown shape, in a text whose head was cut off."""
+        del stream, prefix
+        at = line.text[:400].find('File "')
+        if at <= 0 or parse_frame(line.text[at:], 0) is None:
+            return None
+        lead = line.text[:at]
+        template = learn(lead[:-2] if lead.endswith("  ") and lead.strip() else lead)
+        if template is None:
+            return None
+        self.templates = [template, *self.templates][:_MAX_TEMPLATES]
+        rest_prefix, rest = self._split(line)
+        self._route(rest, rest_prefix)
+        return None
+
+    def _may_open(self, line: Line) -> bool:
+        text = line.text
+        if text.startswith("Exception ignored"):
+            self.ignored_at = self.now
+        return bool(text) and (len(text) > 3)
+
+    def _sweep(self) -> None:
+        """Close units whose speaker has long been silent."""
+        for stream in list(self.streams.values()):
+            unit = stream.unit
+            if unit is None:
+                continue
+            patience = _STALE_FRAMES
+            if not isinstance(unit, python.PythonUnit) or unit.in_message():
+                patience = _STALE_MESSAGE
+            if self.now - stream.seen > patience:
+                self._close(stream)
+
+
+def _open(line: Line) -> Format | None:
+    """The unit that begins at the line, if one does. More telling shapes come first."""
+    if rich.opens(line):
+        return rich.RichUnit()
+    if ipython.opens(line):
+        return ipython.IPythonUnit()
+    if pytest.opens_summary(line):
+        return pytest.SummaryUnit()
+    if python.opens(line):
+        return python.PythonUnit()
+    if native.opens_terminate(line):
+        return native.TerminateUnit()
+    if native.opens_fatal(line):
+        return native.FatalUnit()
+    if native.opens_diagnostic(line):
+        return native.DiagnosticUnit()
+    if pytest.opens(line):
+        return pytest.PytestUnit()
+    if lone.opens(line):
+        return lone.LoneUnit()
+    return None

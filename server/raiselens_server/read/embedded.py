@@ -1,0 +1,61 @@
+"""Errors quoted in another error's message: what a worker raised, printed into what its parent raises.
+
+Ray, torch's DataLoader, multiprocessing's RemoteTraceback and torchrun's table all do it. The quoted text stays part
+of the message that holds it, and is an error of its own beside it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raiselens_server.error import Role
+from raiselens_server.read.formats.python import Chain
+from raiselens_server.read.kinds import FrameLine, Header, classify
+
+if TYPE_CHECKING:
+    from raiselens_server.read.draft import Draft
+
+# Each depth reads its lines once more, so that depth times length is linear only while the depth is bounded.
+_MAX_DEPTH = 6
+
+
+def quoted_in(draft: Draft, depth: int = 0) -> list[Draft]:
+    """The errors quoted in the message, outermost first."""
+    if depth >= _MAX_DEPTH or not draft.body:
+        return []
+    found: list[Draft] = []
+    chain: Chain | None = None
+    for line in draft.body:
+        kind = classify(line.text)
+        if line.text.strip() == '"""':
+            _collect(chain, found, depth)
+            chain = None
+            continue
+        if chain is not None and not chain.feed(line, kind):
+            _collect(chain, found, depth)
+            chain = None
+        if chain is None and (isinstance(kind, Header) or (isinstance(kind, FrameLine) and not kind.dumped)):
+            chain = Chain()
+            chain.feed(line, kind)
+    _collect(chain, found, depth)
+    return found
+
+
+def _collect(chain: Chain | None, found: list[Draft], depth: int) -> None:
+    if chain is None:
+        return
+    for draft in chain.close():
+        draft.embedded = True
+        if draft.role is Role.ROOT:
+            draft.role = Role.CONTEXT
+        found.append(draft)
+        found.extend(quoted_in(draft, depth + 1))
+
+
+def with_quoted(errors: list[Draft]) -> list[Draft]:
+    """The errors of a unit, each followed by those that its message quotes."""
+    result: list[Draft] = []
+    for draft in errors:
+        result.append(draft)
+        result.extend(quoted_in(draft))
+    return result

@@ -1,0 +1,141 @@
+"""IPython's tracebacks, as Jupyter and Colab print them: numbered source with an arrow, the class named first and last.
+
+Frames are `File path:88, in f(args)`, `Cell In[12], line 5`, `path in f(args)` or, in Colab, a link; where the frame's
+line gives no number, the arrow does.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from raiselens_server.error import Frame, Role
+from raiselens_server.read.draft import Draft, Unit, frame
+from raiselens_server.read.kinds import Blank, FrameLine, Header, Link, classify
+from raiselens_server.read.message import Message
+from raiselens_server.read.names import is_exception_class, last_part, split_class
+
+if TYPE_CHECKING:
+    from raiselens_server.read.lines import Line
+
+_HEADER = re.compile(r"([^\W\d][\w.]{0,160}) {2,}Traceback \(most recent call last\)")
+_ARROW = re.compile(r"-{1,6}> ?(\d{1,7})(?: |$)")
+_FILE = re.compile(r"File ([^\s\"][^\n]{0,600}?):(\d{1,7})(?:, in |$)")
+_CELL = re.compile(
+    r"((?:Cell )?In ?\[\d{1,6}\]|Input In \[\d{1,6}\]|Cell In ?\[\d{1,6}\]),? (?:line (\d{1,7})(?:, in )?|in )"
+)
+_LINK = re.compile(r"\[([^\]\n]{1,600})\]\([^)\n]{0,600}\) in ")
+_BARE = re.compile(r"((?:[~/<.]|[A-Za-z]:\\)[^\n]{0,600}?) in (?=[\w<(])")
+_MAX_LINES = 20_000
+
+
+@dataclass(slots=True)
+class IPythonUnit:
+    """A chain of IPython's tracebacks."""
+
+    tag: str = ""
+    level: str = ""
+    errors: list[Draft] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    expected: str = ""
+    message: Message | None = None
+    unnumbered: bool = False
+    lines: int = 0
+    released: list[Line] = field(default_factory=list)
+
+    def feed(self, line: Line) -> bool:
+        """Take a line, or say that the unit is over."""
+        text = line.text
+        kind = classify(text)
+        if self.message is not None:
+            if isinstance(kind, Link):
+                self.message.claim()
+                self.errors[-1].role = Role.CAUSE if kind.direct else Role.CONTEXT
+                self.message = None
+                self.frames = []
+                self.expected = ""
+                return True
+            return not isinstance(kind, Header) and not _frame_of(text) and self.message.feed(line)
+        self.lines += 1
+        if self.lines > _MAX_LINES:
+            return False
+        if isinstance(kind, Header):
+            header = _HEADER.match(text)
+            if header is None or self.frames:
+                return False
+            self.expected = last_part(header.group(1))
+            return True
+        if isinstance(kind, FrameLine):
+            self.frames.append(frame(line, kind.file, kind.line, kind.function))
+            self.unnumbered = False
+            return True
+        return isinstance(kind, Blank) or self._body(line)
+
+    def _body(self, line: Line) -> bool:
+        text = line.text
+        found = _frame_of(text)
+        if found is not None:
+            file, number, function = found
+            self.frames.append(frame(line, file, number, function))
+            self.unnumbered = number == 0
+            return True
+        arrow = _ARROW.match(text.lstrip()) if self.unnumbered else None
+        if arrow is not None:
+            last = self.frames[-1]
+            self.frames[-1] = Frame(last.file, int(arrow.group(1)), last.function, last.place)
+            self.unnumbered = False
+            return True
+        if text[0] not in " \t-":
+            named = split_class(text)
+            if named is not None and self._is_class(named[0]):
+                name, message = named
+                draft = Draft(name, line, len(text) - len(message) if message else len(text), self.frames)
+                self.errors.append(draft)
+                self.message = Message(draft)
+        return True
+
+    def _is_class(self, name: str) -> bool:
+        return last_part(name) == self.expected if self.expected else is_exception_class(name)
+
+    def close(self) -> Unit | None:
+        """The errors of the unit."""
+        return Unit(self.errors, self.tag, self.level) if self.errors else None
+
+    def held(self) -> list[Line]:
+        """Lines that were taken but belong to no message."""
+        return self.message.held if self.message else []
+
+
+def _frame_of(text: str) -> tuple[str, int, str] | None:
+    """A frame's file, line (0 where the arrow gives it) and function without its arguments."""
+    head = text.strip()[:1024]
+    if head.startswith("File "):
+        match = _FILE.match(head)
+        return (match.group(1), int(match.group(2)), _function(head[match.end() :])) if match else None
+    if head.startswith(("Cell", "In", "Input")):
+        match = _CELL.match(head)
+        return (match.group(1), int(match.group(2) or 0), _function(head[match.end() :])) if match else None
+    if text[:1] in {" ", "\t"}:
+        return None
+    match = _LINK.match(head) if head.startswith("[") else _BARE.match(head) if " in " in head else None
+    return (match.group(1), 0, _function(head[match.end() :])) if match else None
+
+
+def _function(text: str) -> str:
+    """The function's name, without what IPython prints of its arguments."""
+    name = text.strip()
+    if name.startswith("<"):
+        end = name.find(">")
+        return name[: end + 1] if end >= 0 else name
+    return name.partition("(")[0].strip()
+
+
+def opens(line: Line) -> bool:
+    """Whether IPython's traceback begins at the line: its header, or a frame of its own shapes in a cut paste."""
+    text = line.text
+    if "Traceback (most" in text:
+        return bool(_HEADER.match(text))
+    if text.startswith(("File ", "Cell In", "Input In")):
+        return _frame_of(text) is not None
+    return False

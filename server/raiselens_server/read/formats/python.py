@@ -1,0 +1,371 @@
+"""CPython's tracebacks, 3.8 to 3.14: carets, elided lines, notes, chains, exception groups; with or without a head.
+
+A unit is everything that one call of the traceback printer wrote: the links of the chain, each with the members of
+its group. Loguru prints the same with values between the frames.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from raiselens_server.error import Frame, Role
+from raiselens_server.read.draft import Draft, Unit, frame
+from raiselens_server.read.kinds import (
+    Blank,
+    Elided,
+    FrameLine,
+    Header,
+    Kind,
+    Link,
+    Separator,
+    Text,
+    classify,
+)
+from raiselens_server.read.message import Message
+from raiselens_server.read.names import is_exception_class, is_plausible_class, split_class
+
+if TYPE_CHECKING:
+    from raiselens_server.read.lines import Line
+
+_MAX_FRAMES = 4_000
+_MAX_NOISE = 60
+_MAX_BLANKS = 12
+
+
+class _At(enum.Enum):
+    """Where in a chain the next line falls."""
+
+    START = enum.auto()
+    FRAMES = enum.auto()
+    MESSAGE = enum.auto()
+    LINKED = enum.auto()
+
+
+@dataclass(slots=True)
+class Chain:
+    """The links of one chain, read line by line, margins already taken off."""
+
+    whole: bool = False
+    nested: bool = False
+    errors: list[Draft] = field(default_factory=list)
+    at: _At = _At.START
+    base: int = 0
+    dedented: bool = False
+    double: bool = False
+    frames: list[Frame] = field(default_factory=list)
+    source: str = ""
+    after_frame: bool = False
+    blanks: int = 0
+    noise: int = 0
+    message: Message | None = None
+    held: list[Line] = field(default_factory=list)
+    pending: list[Draft] = field(default_factory=list)
+    """Members of the group that the open message belongs to, and before it the messages that quote others."""
+
+    def feed(self, line: Line, kind: Kind) -> bool:
+        """Take a line, or say that the chain is over."""
+        if self.at is _At.MESSAGE:
+            return self._in_message(line, kind)
+        match kind:
+            case Header():
+                return self._header(kind)
+            case FrameLine():
+                return self._frame(line, kind)
+            case Blank():
+                return self._blank()
+            case Elided():
+                self.after_frame = False
+                return True
+            case Link():
+                self._link(kind)
+                return True
+            case Separator() | Text():
+                indent = kind.column if isinstance(kind, Separator) else kind.indent
+                return self._text(line, indent)
+
+    def close(self) -> list[Draft]:
+        """The errors, the chain's last one last; lines that were held and belong to none stay in `held`."""
+        if self.message is not None:
+            self.held = self.message.held
+            self.message = None
+        return self.errors
+
+    def _header(self, kind: Header) -> bool:
+        if self.at is _At.FRAMES and self.frames:
+            return False
+        self.at = _At.FRAMES
+        self.base = kind.offset
+        self.frames = []
+        self.dedented = self.after_frame = False
+        self.blanks = self.noise = 0
+        return True
+
+    def _frame(self, line: Line, kind: FrameLine) -> bool:
+        if self.at is not _At.FRAMES:
+            self.at = _At.FRAMES
+            self.base = max(0, kind.indent - 2)
+            self.frames = []
+        if kind.dumped:
+            return False
+        if not self.frames:
+            self.dedented = kind.indent <= self.base
+            if kind.indent < self.base:
+                self.base = max(0, kind.indent - 2)
+                self.dedented = kind.indent == 0
+        if len(self.frames) < _MAX_FRAMES:
+            self.frames.append(frame(line, kind.file, kind.line, kind.function))
+        self.after_frame = True
+        self.source = ""
+        self.blanks = 0
+        return True
+
+    def _blank(self) -> bool:
+        self.blanks += 1
+        if self.after_frame and self.at is _At.FRAMES:
+            self.double = True
+        return self.blanks <= _MAX_BLANKS
+
+    def _text(self, line: Line, indent: int) -> bool:
+        text = line.text
+        if self.at is _At.START:
+            return False
+        if self.at is _At.LINKED and not self.frames:
+            return self._class_line(line, indent) or self._skip()
+        if indent > self.base and not self.dedented:
+            self._source(text)
+            return True
+        if self.dedented and self.after_frame and not self._names_class(text[indent:]):
+            self._source(text)
+            return True
+        if self._class_line(line, indent):
+            return True
+        if self.dedented:
+            self._source(text)
+            return self.blanks < 3 and self._skip()
+        return self._skip()
+
+    def _source(self, text: str) -> None:
+        stripped = text.strip()
+        if stripped.strip("~^ ") and (self.after_frame or not self.source.startswith("raise ")):
+            self.source = stripped
+        self.after_frame = False
+        self.blanks = 0
+
+    def _skip(self) -> bool:
+        """A line of somebody else between the frames."""
+        self.noise += 1
+        return self.noise <= _MAX_NOISE and (bool(self.frames) or self.noise <= 8)
+
+    @staticmethod
+    def _names_class(text: str) -> bool:
+        named = split_class(text)
+        return named is not None and is_exception_class(named[0])
+
+    def _class_line(self, line: Line, indent: int) -> bool:
+        named = split_class(line.text[indent:])
+        if named is None or not is_plausible_class(named[0], self.source):
+            return False
+        name, message = named
+        if not message and not is_exception_class(name) and "." not in name and name not in self.source:
+            return False
+        head = line.drop(indent)
+        draft = Draft(name, head, len(head.text) - len(message) if message else len(head.text), self.frames)
+        self.errors.append(draft)
+        self.message = Message(draft, whole=self.whole)
+        self.at = _At.MESSAGE
+        return True
+
+    def _in_message(self, line: Line, kind: Kind) -> bool:
+        message = self.message
+        if message is None:
+            return False
+        if self.double and isinstance(kind, Blank) and not message.quoting:
+            return True
+        match kind:
+            case Link() if not message.quoting:
+                message.claim()
+                self.message = None
+                self._link(kind)
+                return True
+            case Header(quoted=False, group=False) if not message.expects_traceback():
+                return False
+            case Header(group=True):
+                return False
+            case FrameLine(dumped=True):
+                return False
+            case _:
+                return message.feed(line.drop(self.base) if line.text[: self.base].isspace() else line)
+
+    def _link(self, kind: Link) -> None:
+        if self.errors and self.at is not _At.FRAMES:
+            self.errors[-1].role = Role.CAUSE if kind.direct else Role.CONTEXT
+        elif self.errors and self.frames:
+            self.errors[-1].role = Role.CONTEXT
+        self.at = _At.LINKED
+        self.frames = []
+        self.blanks = self.noise = 0
+        self.source = ""
+
+
+@dataclass(slots=True)
+class Level:
+    """A chain at one depth of a tree of groups; `column` is where its margin stands."""
+
+    chain: Chain
+    column: int
+
+
+@dataclass(slots=True)
+class PythonUnit:
+    """A chain, and the tree of the groups in it."""
+
+    tag: str = ""
+    level: str = ""
+    whole: bool = False
+    ignored: bool = False
+    levels: list[Level] = field(default_factory=list)
+    done: list[Draft] = field(default_factory=list)
+    grouping: bool = False
+    ended: bool = False
+
+    def feed(self, line: Line) -> bool:
+        """Take a line, or say that the unit is over."""
+        if not self.levels:
+            self.levels.append(Level(Chain(self.whole), 0))
+        kind = classify(line.text)
+        if self.grouping or (isinstance(kind, Header) and kind.group):
+            return self._feed_group(line, kind)
+        return self.levels[0].chain.feed(line, kind)
+
+    def bind(self, *, whole: bool) -> None:
+        """The first frame has shown the prefix of the body; `whole` if only lines of this traceback carry it."""
+        self.whole = whole
+        for level in self.levels:
+            level.chain.whole = level.chain.whole or whole
+
+    def started(self) -> bool:
+        """Whether a frame was read."""
+        return any(level.chain.frames or level.chain.errors for level in self.levels)
+
+    def in_message(self) -> bool:
+        """Whether the open chain reads a message."""
+        return bool(self.levels) and self.levels[-1].chain.at is _At.MESSAGE
+
+    def interrupt(self) -> bool:
+        """Another record came; whether the unit may go on after it."""
+        if self.in_message():
+            return False
+        chain = self.levels[-1].chain if self.levels else None
+        if chain is None:
+            return True
+        chain.noise += 1
+        return chain.noise <= _MAX_NOISE * 4
+
+    def close(self) -> Unit | None:
+        """The errors of the unit."""
+        while len(self.levels) > 1:
+            self._pop()
+        if not self.levels:
+            return None
+        errors = [*self.levels[0].chain.close(), *self.done]
+        if not errors:
+            return None
+        errors.sort(key=lambda draft: draft.head.number)
+        for draft in errors:
+            draft.noise = draft.noise or self.ignored
+        return Unit(errors, self.tag, self.level)
+
+    def held(self) -> list[Line]:
+        """Lines that were taken but belong to no message, to be read again."""
+        return self.levels[0].chain.held if self.levels else []
+
+    def _feed_group(self, line: Line, kind: Kind) -> bool:
+        text = line.text
+        body = text.lstrip()
+        if body.startswith("|"):
+            self._feed_margin(line, len(text) - len(body))
+            return True
+        top = self.levels[0].chain
+        match kind:
+            case Header(group=True):
+                return self._group_header(line, kind)
+            case Separator():
+                self._separate(kind)
+                return True
+            case Blank():
+                top.blanks += 1
+                return top.blanks <= _MAX_BLANKS
+            case _:
+                while len(self.levels) > 1:
+                    self._pop()
+                self.grouping = top.whole = False
+                return isinstance(kind, Link) and top.feed(line, kind)
+
+    def _feed_margin(self, line: Line, column: int) -> None:
+        """A line within a margin. All of them are the printer's: one that no rule takes is let go, and ends nothing."""
+        while len(self.levels) > 1 and self.levels[-1].column > column and column:
+            self._pop()
+        inside = line.drop(column + (2 if line.text.startswith("| ", column) else 1))
+        kind = classify(inside.text)
+        if isinstance(kind, Header) and kind.group:
+            self._group_header(inside, kind, column)
+        else:
+            self.levels[-1].chain.feed(inside, kind)
+
+    def _group_header(self, line: Line, kind: Header, column: int | None = None) -> bool:
+        self.grouping = True
+        if column is None:
+            column = max(0, kind.offset - 2) if line.text[: kind.offset].rstrip().endswith("+") else kind.offset
+            top = self.levels[0].chain
+            if top.at is _At.MESSAGE or (top.at is _At.FRAMES and top.frames):
+                return False
+            top.whole = True
+            self.levels[0].column = column
+        chain = self.levels[-1].chain
+        chain.at = _At.LINKED
+        return chain.feed(line, Header(0, group=False, quoted=False))
+
+    def _separate(self, kind: Separator) -> None:
+        column = kind.column + 2 if kind.deeper else kind.column
+        if kind.deeper:
+            while len(self.levels) > 1 and self.levels[-1].column > kind.column:
+                self._pop()
+        else:
+            while len(self.levels) > 1 and (self.levels[-1].column > column or self.levels[-1].column == column):
+                last = self.levels[-1].column
+                self._pop()
+                if last == column:
+                    break
+        if kind.opens:
+            self.levels.append(Level(Chain(whole=True, nested=True), column))
+
+    def _pop(self) -> None:
+        level = self.levels.pop()
+        errors = level.chain.close()
+        if errors and errors[-1].role is Role.ROOT:
+            errors[-1].role = Role.GROUP_MEMBER
+        self.done.extend(errors)
+
+
+def chained(first: Draft, link: Line, tag: str, level: str) -> PythonUnit:
+    """The unit of a chain whose first link was read already, up to the sentence that links it."""
+    chain = Chain(errors=[first])
+    chain.at = _At.LINKED
+    unit = PythonUnit(tag, level, levels=[Level(chain, 0)])
+    kind = classify(link.text)
+    first.role = Role.CAUSE if isinstance(kind, Link) and kind.direct else Role.CONTEXT
+    return unit
+
+
+def opens(line: Line) -> bool:
+    """Whether a traceback may begin at the line."""
+    kind = classify(line.text)
+    match kind:
+        case Header():
+            return not kind.quoted
+        case FrameLine():
+            return not kind.dumped
+        case _:
+            return False

@@ -1,0 +1,45 @@
+"""Prefixes of shapes that nobody listed: learned from what stands before the first line of a traceback.
+
+A shape is the text with its runs of digits open, since times and counters differ from line to line. Runs that look
+like a time or a date say nothing of who speaks; the others do (`worker-3`), so they are part of the key.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_DIGITS = re.compile(r"\d+")
+_TIMES = re.compile(r"\d+(?:[:.,/T-]\d+)+")
+_LONGEST = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A learned prefix, and the text that ends each line, if any does (the right side of a pasted table)."""
+
+    pattern: re.Pattern[str]
+    bare: re.Pattern[str]
+    suffix: str
+
+    def match(self, text: str) -> tuple[int, str] | None:
+        """How much of `text` is prefix, and the speaker's key."""
+        found = self.pattern.match(text[: _LONGEST * 2]) or self.bare.fullmatch(text[: _LONGEST * 2])
+        if found is None:
+            return None
+        return found.end(), "~" + _TIMES.sub("", found.group()).strip()
+
+    def trim(self, text: str) -> str:
+        """`text` without the learned ending."""
+        if self.suffix and text.endswith(self.suffix):
+            return text[: -len(self.suffix)]
+        return text
+
+
+def learn(prefix: str, suffix: str = "") -> Template | None:
+    """The template of a prefix as it was seen once; None for what is no prefix."""
+    if not prefix.strip() or len(prefix) > _LONGEST or '"' in prefix or "{" in prefix:
+        return None
+    shape = r"\d+".join(re.escape(part) for part in _DIGITS.split(prefix))
+    bare = r"\d+".join(re.escape(part) for part in _DIGITS.split(prefix.rstrip()))
+    return Template(re.compile(shape), re.compile(bare), suffix.rstrip())

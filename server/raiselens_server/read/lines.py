@@ -1,0 +1,122 @@
+"""Lines that remember where they stood: the text after stripping, and the place of each character before it."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+# Escape sequences in the forms in which they are pasted: real ones (CSI, OSC with either end, two-byte), the caret
+# notation of pagers, the escaped notation of JSON and reprs, and colour codes whose escape byte was lost on the way.
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
+    r"|\x1b[@-Z\\^_]"
+    r"|\^\[\[[\d;]*m"
+    r"|\\(?:u001[bB]|x1[bB]|033|e)\[[\d;]*m"
+    r"|\[\d{1,3}(?:;\d{1,3}){0,4}m"
+)
+
+
+class Mark(NamedTuple):
+    """From `offset` of the stripped text on, characters stand at `line`, `column` and rightwards."""
+
+    offset: int
+    line: int
+    column: int
+
+
+class Line(NamedTuple):
+    """Text with its place. `marks` is never empty, and its first mark stands at or before offset 0.
+
+    `raw` is the physical line that the text begins in.
+    """
+
+    text: str
+    raw: str
+    marks: tuple[Mark, ...]
+
+    @property
+    def number(self) -> int:
+        """The physical line that the text begins in."""
+        return self.at(0)[0]
+
+    def at(self, offset: int) -> tuple[int, int]:
+        """The line and column of the character at `offset`."""
+        best = self.marks[0]
+        for mark in self.marks:
+            if mark.offset > offset:
+                break
+            best = mark
+        return best.line, best.column + offset - best.offset
+
+    def drop(self, count: int) -> Line:
+        """The line without its first `count` characters."""
+        if count <= 0:
+            return self
+        marks = tuple(Mark(mark.offset - count, mark.line, mark.column) for mark in self.marks)
+        keep = 0
+        for index, mark in enumerate(marks):
+            if mark.offset > 0:
+                break
+            keep = index
+        return Line(self.text[count:], self.raw, marks[keep:])
+
+    def restore(self, count: int) -> Line:
+        """The line with the `count` characters before it put back; they must have been dropped from it."""
+        if count <= 0:
+            return self
+        number, column = self.at(0)
+        before = self.raw[column - 1 - count : column - 1]
+        marks = tuple(Mark(mark.offset + count, mark.line, mark.column) for mark in self.marks if mark.offset > 0)
+        return Line(before + self.text, self.raw, (Mark(0, number, column - count), *marks))
+
+    def keep(self, count: int) -> Line:
+        """The first `count` characters of the line."""
+        return Line(self.text[:count], self.raw, self.marks)
+
+
+def join(parts: list[Line]) -> Line:
+    """Lines that a terminal had cut, as one."""
+    if len(parts) == 1:
+        return parts[0]
+    marks: list[Mark] = []
+    length = 0
+    for part in parts:
+        marks.extend(Mark(mark.offset + length, mark.line, mark.column) for mark in part.marks)
+        length += len(part.text)
+    return Line("".join(part.text for part in parts), parts[0].raw, tuple(marks))
+
+
+def strip_escapes(line: Line) -> Line:
+    """The line without escape sequences."""
+    text = line.text
+    if "\x1b" not in text and "[" not in text:
+        return line
+    pieces: list[str] = []
+    marks = [*line.marks]
+    start = length = 0
+    for match in _ESCAPES.finditer(text):
+        pieces.append(text[start : match.start()])
+        length += match.start() - start
+        start = match.end()
+        marks.append(Mark(length, *line.at(start)))
+    if not start:
+        return line
+    pieces.append(text[start:])
+    return Line("".join(pieces), line.raw, tuple(marks)).drop(0)
+
+
+def split_returns(raw: str, number: int) -> list[Line]:
+    """The pieces of a physical line between carriage returns: a progress bar paints over itself with them."""
+    start = 1 if number == 1 and raw.startswith("\ufeff") else 0
+    end = len(raw)
+    while end > start and raw[end - 1] == "\r":
+        end -= 1
+    lines: list[Line] = []
+    while start < end or not lines:
+        stop = raw.find("\r", start, end)
+        stop = end if stop < 0 else stop
+        if stop > start or stop == end:
+            lines.append(Line(raw[start:stop], raw, (Mark(0, number, start + 1),)))
+        start = stop + 1
+    return lines

@@ -1,0 +1,176 @@
+"""Where a message ends.
+
+Nothing in a traceback says so. What does: a link to the next exception claims everything before it; a line of another
+record, process or program ends it; a blank line ends it unless what follows is indented into an open excerpt or opens
+as the continuations of this field's libraries do. Lines that could be either are held until one of those decides.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from raiselens_server.read.names import is_lone_class, split_class
+
+if TYPE_CHECKING:
+    from raiselens_server.read.draft import Draft
+    from raiselens_server.read.lines import Line
+
+# After a blank line, these begin a further paragraph of the same message.
+_CONTINUATIONS = (
+    "Possible solutions", "Repro command", "from user code", "Set TORCH", "You can suppress", "Cannot access",
+    "Access to model", "Entry Not Found", "Repository Not Found", "Please make sure", "Invalid credentials",
+    "Compile with `TORCH", "For debugging consider", "CUDA kernel errors might", "HIP kernel errors might",
+    "Device-side assertion tracking", "Last error:", "Original Traceback", "Original traceback",
+    "For more information", "For further information", "See documentation", "See also", "Hint:", "HINT:", "hint:",
+    "Note:", "NOTE:", "Did you mean", "To fix this", "To resolve", "To allow", "If you", "In case you", "Make sure",
+    "Please check", "Please refer", "Please see", "Please install", "Please ", "You can ", "You should", "You may",
+    "You must", "You need", "Try ", "Consider ", "Alternatively", "Otherwise,", "While executing", "Where ",
+    "Developer debug context", "Explanation:", "Use `", "The following", "Available ", "Supported ", "Expected ",
+    "Actual ", "Current config", "Traceback of", "Tracing", "Call using", "Error message", "stderr:", "stdout:",
+    "Command:", "The error", "This error", "This may", "This is ", "This can", "The above operation",
+    "-- Process ", "More details", "Open an issue", "Caused by", "Reason:", "Details:", "Ninja output", "--- ",
+    "At:", "Read the migration guide", "A detailed", "Failures:", "Root Cause", "Other Failures",
+)  # fmt: skip
+
+# These never continue a message: shells, launchers, schedulers, the interpreter on its way out.
+_ENDS = (
+    "During handling of the above exception", "The above exception was the direct cause",
+    "Exception in thread", "Exception ignored", "Traceback (most recent", "Fatal Python error", "terminate called",
+    "libc++abi:", "Segmentation fault", "Aborted", "Killed", "Bus error", "Terminated", "srun: ", "slurmstepd: ",
+    "make: ", "wandb: ", "##[", "npm ERR!", "Current thread 0x", "Thread 0x", "Extension modules:", "Exception raised from",
+    "frame #", "C++ CapturedTraceback", "ERROR conda", "Prompt executed in", "Error in sys.excepthook",
+    "Original exception was:", "Task exception was never retrieved", "Future exception was never retrieved",
+    ">>> ", "```", "~~~", "</", "Command exited", "error: Recipe", "Press any key", "Press ENTER",
+)  # fmt: skip
+
+_PROMPT = re.compile(
+    r"(?:\([\w.-]{1,40}\) )?[\w.-]{1,60}@[\w.-]{1,60}[:~ ][^$#\n]{0,200}[$#%](?: |$)"
+    r"|\[[\w.-]{1,60}@[\w.-]{1,60} [^\]\n]{0,200}\][$#] ?|\$ |In \[\d{1,6}\]:|PS [A-Z]:\\|[A-Z]:\\[^>\n]{0,200}>|\[\d\][+-]? "
+)
+_PROCESS = re.compile(r"Process [\w.:-]{1,80}:$|make\[\d+\]: |[\w./-]{1,80}: line \d+: +\d+ |[\w.-]{1,40}-\d+ +\| ")
+_LOCATED_WARNING = re.compile(r"[^\s:]{1,300}:\d{1,7}: \w{0,60}Warning: ")
+_BAR = re.compile(r"[^|]{0,200}?\d{1,3}%\s?\|")
+_BANNER = re.compile(r"(?:={3,}|-{5,}|!{5,}|_{5,}|\*{3,}) [^=\n]{0,160} (?:={3,}|-{5,}|!{5,}|_{5,}|\*{3,})$")
+_EXCERPT = re.compile(r"at \d{1,6}:\d{1,6}:")
+
+_MAX_HELD = 48
+_MAX_LOOSE = 120
+_MAX_LINES = 20_000
+
+
+def ends_message(text: str) -> bool:
+    """Whether the line can be no part of a message above it."""
+    if not text or text[0] in " \t":
+        return False
+    if text.startswith(_ENDS):
+        return True
+    head = text[:512]
+    return bool(
+        _PROMPT.match(head)
+        or _PROCESS.match(head)
+        or _LOCATED_WARNING.match(head)
+        or ("%" in head and _BAR.match(head))
+        or _BANNER.match(head)
+        or " [00:00<" in head
+    )
+
+
+@dataclass(slots=True)
+class Message:
+    """The message of `draft` while its further lines come in.
+
+    `eager`: take lines that follow directly unless they end it; a message outside a traceback is not, and takes only
+    what is certain. `whole`: everything offered belongs to it.
+    """
+
+    draft: Draft
+    eager: bool = True
+    whole: bool = False
+    held: list[Line] = field(default_factory=list)
+    blanks: int = 0
+    quoting: bool = False
+    loose: int = 0
+    certain: int = 0
+    """How many lines of the body are sure to be message; those after them only followed directly."""
+
+    def feed(self, line: Line) -> bool:
+        """Take the line, or say that the message is over."""
+        text = line.text
+        if self.whole or self.quoting:
+            if len(self.draft.body) < _MAX_LINES:
+                self.draft.body.append(line)
+            if self.quoting and text.strip() == '"""':
+                self.quoting = False
+            return True
+        if not text.strip():
+            self.blanks += 1
+            self.held.append(line)
+            return self.blanks <= 3 and len(self.held) < _MAX_HELD
+        if ends_message(text):
+            return False
+        if text.startswith(_CONTINUATIONS) and (self.eager or not self.blanks):
+            return self._take(line)
+        if text.strip() == '"""' and not self.draft.body and not self.held:
+            self.quoting = True
+            return self._take(line)
+        if self.blanks:
+            if self._open(text):
+                return self._take(line)
+            if not self.eager:
+                return False
+            self.held.append(line)
+            return len(self.held) < _MAX_HELD
+        if self._is_other(text):
+            return False
+        if text[0] in " \t" or self._last().endswith((":", ",", "(", "[", "{")):
+            return self._take(line)
+        if not self.eager:
+            return False
+        self.draft.body.append(line)
+        self.loose += 1
+        if self.loose < _MAX_LOOSE:
+            return True
+        self.held = self.draft.body[self.certain :]
+        del self.draft.body[self.certain :]
+        return False
+
+    def claim(self) -> None:
+        """A link to the next exception follows: whatever is held is message."""
+        self.draft.body.extend(self.held)
+        self.held = []
+        self.blanks = 0
+
+    def expects_traceback(self) -> bool:
+        """Whether the message announces that a traceback is quoted in it."""
+        if self.quoting:
+            return True
+        last = self._last().rstrip()
+        return not self.blanks and last.endswith(":") and not last.startswith("Process ")
+
+    def _take(self, line: Line) -> bool:
+        self.claim()
+        self.draft.body.append(line)
+        self.certain, self.loose = len(self.draft.body), 0
+        return self.certain < _MAX_LINES
+
+    def _last(self) -> str:
+        body = self.draft.body
+        return body[-1].text if body else self.draft.head.text
+
+    def _open(self, text: str) -> bool:
+        """Whether the message so far wants more after a blank line."""
+        first = self.draft.head.text[self.draft.skip :]
+        if text[0] in " \t":
+            return bool(_EXCERPT.match(first)) or any(line.text[:1] in {" ", "\t"} for line in self.draft.body[-2:])
+        return self._last().endswith(":") and not self.draft.body
+
+    def _is_other(self, text: str) -> bool:
+        """Whether the line is an error of its own."""
+        named = split_class(text)
+        if named is None or not is_lone_class(named[0]):
+            return False
+        if self._last().rstrip().endswith(":") or not self._last().strip():
+            return False
+        return not any(line.text.lstrip().startswith('File "') for line in self.draft.body)

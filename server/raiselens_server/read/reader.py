@@ -1,0 +1,135 @@
+"""The reader: bytes to lines where they matter, lines to units, units to errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raiselens_server.read.demux import Demux
+from raiselens_server.read.embedded import with_quoted
+from raiselens_server.read.fold import Fold
+from raiselens_server.read.gate import Gate
+from raiselens_server.read.lines import split_returns
+from raiselens_server.read.primary import choose
+from raiselens_server.read.reading import Reading
+from raiselens_server.read.roles import mark_roles
+from raiselens_server.read.wrap import Unwrapper
+
+if TYPE_CHECKING:
+    from raiselens_server.error import RaisedError
+
+_BLOCK = 1 << 18
+# A marker may stand a little below the line that a unit begins with.
+_LOOK_BACK = 6
+
+
+class Reader:
+    """Reads a text piece by piece: constant memory, linear time, each error as soon as it is complete.
+
+    `gated=False` reads every line; the result is the same, only slower.
+    """
+
+    def __init__(self, *, gated: bool = True) -> None:
+        self._gate = Gate() if gated else None
+        self._tail: list[bytes] = []
+        self._number = 1
+        self._wrap = Unwrapper()
+        self._demux = Demux()
+        self._fold = Fold()
+        self.lines_read = 0
+        """How many lines were read one by one: what a test counts instead of seconds."""
+
+    def feed(self, text: str | bytes) -> tuple[RaisedError, ...]:
+        """Take the next piece of the text (UTF-8 if bytes); return the errors that it completed.
+
+        Only first occurrences are returned; what is told again is counted in `reading()`.
+        """
+        data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+        end = data.rfind(b"\n") + 1
+        if not end:
+            self._tail.append(data)
+            return ()
+        self._tail.append(data[:end])
+        whole = b"".join(self._tail)
+        self._tail = [data[end:]] if end < len(data) else []
+        at = 0
+        while at < len(whole):
+            stop = len(whole) if len(whole) - at <= _BLOCK else whole.find(b"\n", at + _BLOCK) + 1
+            self._block(whole[at:stop] if at or stop < len(whole) else whole)
+            at = stop
+        return self._collect()
+
+    def settle(self) -> tuple[RaisedError, ...]:
+        """Return the errors that are complete if nothing follows: for a stream that is idle. Reading may go on."""
+        for line in self._wrap.flush():
+            self._demux.feed(line)
+        self._demux.settle()
+        return self._collect()
+
+    def finish(self) -> tuple[RaisedError, ...]:
+        """End the text; return the errors that its end completed."""
+        if self._tail:
+            data = b"".join(self._tail)
+            self._tail = []
+            if data:
+                self._block(data)
+        return self.settle()
+
+    def reading(self) -> Reading:
+        """Everything read so far, folded, in the order of its lines, with the primary error chosen."""
+        choice = choose(self._fold.units)
+        drafts = [draft for unit in self._fold.units for draft in unit.errors]
+        order = sorted(range(len(drafts)), key=lambda index: drafts[index].line)
+        errors = tuple(drafts[index].finish() for index in order)
+        if choice is None:
+            return Reading(errors)
+        primary = next(at for at, index in enumerate(order) if drafts[index] is choice.draft)
+        return Reading(errors, primary, choice.why if primary < len(errors) - 1 else "")
+
+    def _block(self, data: bytes) -> None:
+        """Read a block of whole lines: line by line from each marker on, until nothing is open."""
+        hits = self._gate.hits(data) if self._gate is not None else None
+        at = index = 0
+        while at < len(data):
+            end = data.find(b"\n", at) + 1 or len(data)
+            if hits is not None and not self._wrap.parts and self._demux.quiet():
+                while index < len(hits) and hits[index] < at:
+                    index += 1
+                if index == len(hits):
+                    self._number += data.count(b"\n", at)
+                    return
+                start = _back(data, at, hits[index])
+                self._number += data.count(b"\n", at, start)
+                at = start
+                end = data.find(b"\n", hits[index]) + 1 or len(data)
+            for raw in data[at:end].removesuffix(b"\n").split(b"\n"):
+                self._line(raw.decode("utf-8", "replace"))
+            at = end
+
+    def _line(self, raw: str) -> None:
+        self.lines_read += 1
+        for piece in split_returns(raw, self._number):
+            for line in self._wrap.feed(piece):
+                self._demux.feed(line)
+        self._number += 1
+
+    def _collect(self) -> tuple[RaisedError, ...]:
+        new: list[RaisedError] = []
+        for closed in self._demux.out:
+            unit = closed.unit
+            unit.errors = with_quoted(unit.errors)
+            mark_roles(unit)
+            kept = self._fold.add(unit, brief=closed.brief)
+            if kept is not None:
+                new.extend(draft.finish() for draft in kept.errors)
+        self._demux.out.clear()
+        return tuple(new)
+
+
+def _back(data: bytes, floor: int, hit: int) -> int:
+    """The start of the line some lines above the marker, but not before `floor`."""
+    at = hit
+    for _ in range(_LOOK_BACK + 1):
+        at = data.rfind(b"\n", floor, at)
+        if at < 0:
+            return floor
+    return at + 1
