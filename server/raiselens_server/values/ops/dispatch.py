@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from raiselens_server.values.ops import arrays, conversions, factories, literals, pointwise, shaping
+from raiselens_server.values.ops import (
+    arrays,
+    conversions,
+    factories,
+    gathering,
+    joining,
+    literals,
+    matmul,
+    pointwise,
+    reductions,
+    shaping,
+)
 from raiselens_server.values.ops.outcome import NO_RULE, Ambient, Outcome
 from raiselens_server.values.ops.table import Entry, entries, run
 
@@ -13,11 +24,8 @@ if TYPE_CHECKING:
 
     from raiselens_server.values.lattice import Value
 
-TABLE: Final[dict[str, Entry]] = {
-    name: entry
-    for module in (arrays, conversions, factories, literals, pointwise, shaping)
-    for name, entry in entries(module.ROWS).items()
-}
+_TABLES: Final = (arrays, conversions, factories, gathering, joining, literals, matmul, pointwise, reductions, shaping)
+TABLE: Final[dict[str, Entry]] = {name: entry for module in _TABLES for name, entry in entries(module.ROWS).items()}
 
 
 def call(name: str, args: Sequence[Value], kwargs: Mapping[str, Value], ambient: Ambient) -> Outcome:

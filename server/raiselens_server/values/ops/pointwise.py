@@ -88,11 +88,11 @@ def _refused(names: frozenset[str], refused: str, kernel: str, source: Tensor) -
     return None if is_meta(source) else no_kernel(kernel, names, source)
 
 
-def no_kernel(kernel: str, names: frozenset[str], source: Tensor) -> Raise:
+def no_kernel(kernel: str | HolePart, names: frozenset[str], source: Tensor) -> Raise:
     """`"gcd_cpu" not implemented for 'Float'`; `kernel` ends in `_cpu` where the name differs by device."""
     on_cpu = source.device is not None and source.device.type == "cpu"
-    shown: tuple[str | HolePart, ...] = (kernel,) if on_cpu else (HolePart("kernel"),)
-    parts = ('"', *shown, "\" not implemented for '", names, "'")
+    shown = kernel if on_cpu else HolePart("kernel")
+    parts = ('"', shown, "\" not implemented for '", names, "'")
     return error("NotImplementedError", "input", "dtype has a kernel", *parts)
 
 

@@ -1,0 +1,445 @@
+"""Reading and writing by index tensors: `gather`, `scatter`, `index_select`, `embedding`, `masked_fill`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from raiselens_server.values import dims
+from raiselens_server.values.lattice import HolePart, Seq, Tensor, Value
+from raiselens_server.values.ops import axes, layout, reading
+from raiselens_server.values.ops.building import derive, dtype_text, error, inherited_grad, legacy_type, ok
+from raiselens_server.values.ops.elementwise import Operand, elementwise, into, is_meta
+from raiselens_server.values.ops.matmul import differ, element
+from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise, Result
+from raiselens_server.values.ops.subscripts import setitem
+
+if TYPE_CHECKING:
+    from raiselens_server.values.ops.layout import Shape
+    from raiselens_server.values.ops.table import Bound, Row
+
+_WIDE: Final = frozenset({"int32", "int64"})
+_LONG: Final = frozenset({"int64"})
+_MASK: Final = frozenset({"bool"})
+
+
+@dataclass(frozen=True, slots=True)
+class _IndexRule:
+    """Which dtypes an index may have, and how the refusal reads; on meta tensors, None where it is silent."""
+
+    allowed: frozenset[str]
+    class_name: str
+    text: str
+    shows_dtype: bool
+    meta: str | None
+
+
+def _index_error(rule: _IndexRule, source: Tensor, index: Tensor) -> Raise | None:
+    if not index.dtypes or index.dtypes & rule.allowed:
+        return None
+    condition = f"index.dtype in ({', '.join(sorted(rule.allowed))})"
+    if is_meta(source) or is_meta(index):
+        if rule.meta is None or is_meta(source) != is_meta(index):
+            return None
+        shown: tuple[object, ...] = (rule.meta, dtype_text(index.dtypes)) if rule.meta.endswith(" ") else (rule.meta,)
+        return error(rule.class_name, "index", condition, *shown)
+    return error(rule.class_name, "index", condition, rule.text, *((index.dtypes,) if rule.shows_dtype else ()))
+
+
+_GATHER: Final = _IndexRule(
+    _WIDE,
+    "RuntimeError",
+    "gather(): Expected dtype int32/int64 for index",
+    False,
+    "gather(): Expected dtype int32/int64 for index, but got ",
+)
+_SCATTER: Final = _IndexRule(
+    _WIDE,
+    "RuntimeError",
+    "scatter(): Expected dtype int32/int64 for index",
+    False,
+    "scatter(): Expected dtype int32/int64 for index",
+)
+_SELECT: Final = _IndexRule(
+    _WIDE, "RuntimeError", "index_select(): Expected dtype int32 or int64 for index", False, None
+)
+_ADD: Final = _IndexRule(
+    _WIDE, "RuntimeError", "index_add_(): Expected dtype int32/int64 for index but got: ", True, None
+)
+_COPY: Final = _IndexRule(
+    _LONG, "RuntimeError", "index_copy_(): Expected a long tensor for index, but got ", True, None
+)
+_FILL: Final = _IndexRule(_LONG, "IndexError", "index_fill_(): Expected dtype int64 for index.", False, None)
+_TAKE: Final = _IndexRule(_LONG, "RuntimeError", "take(): Expected a long tensor for index, but got ", True, None)
+_TAKE_ALONG: Final = _IndexRule(
+    _LONG, "RuntimeError", "torch.take_along_dim(): dtype of indices should be Long but got ", True, None
+)
+
+
+def _dim(b: Bound, source: Tensor) -> int | Raise | None:
+    return None if source.shape is None else axes.wrap(b.get("dim"), len(source.shape))
+
+
+def _gather(b: Bound) -> Outcome:
+    source, index = b.tensor(), b.tensor("index")
+    if source is None or index is None:
+        return NO_RULE
+    dim = _dim(b, source)
+    if isinstance(dim, Raise):
+        return dim
+    broken = _index_error(_GATHER, source, index)
+    if broken is not None:
+        return broken
+    own, wanted = source.shape, index.shape
+    if own is not None and wanted is not None:
+        ranks = (max(len(own), 1), max(len(wanted), 1))
+        if ranks[0] != ranks[1] and 0 not in wanted and not _may_be_empty(wanted):
+            text = "Index tensor must have the same number of dimensions as input tensor"
+            return error("RuntimeError", "index", "index.dim() == self.dim()", text)
+        too_large = _too_large(own, wanted, dim)
+        if too_large is not None and len(own) == len(wanted) and not _may_be_empty(wanted):
+            where, size_dim = too_large
+            shown = [("torch.Size(", s, ")") for s in (wanted, own)] if is_meta(source) else [(wanted,), (own,)]
+            return error(
+                "RuntimeError",
+                "index",
+                "index.size(d) <= self.size(d)",
+                f"Size does not match at dimension {where} expected index ",
+                *shown[0],
+                " to be no larger than self ",
+                *shown[1],
+                f" apart from dimension {size_dim}",
+            )
+    made = derive(
+        source,
+        shape=wanted,
+        strides=None,
+        contiguous=True if index.contiguous and index.shape is not None else None,
+    )
+    return ok(made, may_raise=True)
+
+
+def _may_be_empty(shape: Shape) -> bool:
+    return any(dims.less(0, size) is not True for size in shape)
+
+
+def _too_large(own: Shape, wanted: Shape, dim: int | None) -> tuple[int, int] | None:
+    if dim is None:
+        return None
+    for place, (size, index) in enumerate(zip(own, wanted, strict=False)):
+        if place != dim and dims.less(size, index) is True:
+            return place, dim
+    return None
+
+
+def _scatter(b: Bound) -> Outcome:
+    source, index = b.tensor(), b.tensor("index")
+    if source is None or index is None:
+        return NO_RULE
+    dim = _dim(b, source)
+    if isinstance(dim, Raise):
+        return dim
+    broken = _index_error(_SCATTER, source, index)
+    if broken is not None:
+        return broken
+    src = b.get("src") if "src" in b.named else b.get("value")
+    if (
+        isinstance(src, Tensor)
+        and differ(source, src)
+        and (b.data != "value" or src.shape)
+        and is_meta(source) == is_meta(src)
+    ):
+        text = "scatter(): Expected self.dtype to be equal to src.dtype"
+        return error("RuntimeError", "src", "self.dtype == src.dtype", text)
+    own, wanted = source.shape, index.shape
+    if own is not None and wanted is not None and not _may_be_empty(wanted) and max(len(own), 1) != max(len(wanted), 1):
+        text = "Index tensor must have the same number of dimensions as self tensor"
+        return error("RuntimeError", "index", "index.dim() == self.dim()", text)
+    if (
+        own is not None
+        and wanted is not None
+        and len(own) == len(wanted)
+        and not _may_be_empty(wanted)
+        and not is_meta(source)
+    ):
+        broken = _scatter_size_error(own, wanted, dim, src)
+        if broken is not None:
+            return broken
+    if b.inplace:
+        return into(source, Result(derive(source, strides=source.strides), may_raise=True))
+    return ok(derive(source, strides=source.strides if source.contiguous else None), may_raise=True)
+
+
+def _scatter_size_error(own: Shape, wanted: Shape, dim: int | None, src: Value | None) -> Raise | None:
+    if dim is None or _too_large(own, wanted, dim) is None:
+        return None
+    parts: tuple[object, ...] = (
+        "Expected index ",
+        wanted,
+        " to be no larger than self ",
+        own,
+        f" apart from dimension {dim}",
+    )
+    if isinstance(src, Tensor) and src.shape != ():
+        if src.shape is None or len(src.shape) != len(own):
+            return (
+                error("RuntimeError", "index", "index.size(d) <= self.size(d)", HolePart("message"))
+                if src.shape is None
+                else None
+            )
+        parts = (*parts, " and to be no larger size than src ", src.shape)
+    elif not reading.number_kind(src):
+        parts = (HolePart("message"),)
+    return error("RuntimeError", "index", "index.size(d) <= self.size(d)", *parts)
+
+
+def _index_select(b: Bound) -> Outcome:
+    source, index = b.tensor(), b.tensor("index")
+    if source is None or index is None:
+        return NO_RULE
+    dim = _dim(b, source)
+    if isinstance(dim, Raise):
+        return dim
+    mixed = is_meta(source) or is_meta(index)
+    if index.shape is not None and len(index.shape) > 1 and not mixed:
+        return error("IndexError", "index", "index.dim() <= 1", "index_select(): Index is supposed to be a vector")
+    broken = _index_error(_SELECT, source, index)
+    if broken is not None and index.shape is not None:
+        return broken
+    count = None if mixed else layout.numel(index.shape) if index.shape is not None else None
+    if source.shape is None:
+        shape: Shape | None = None
+    elif dim is None:
+        shape = (None,) * len(source.shape)
+    else:
+        shape = (*source.shape[:dim], count, *source.shape[dim + 1 :]) if source.shape else ()
+    made = derive(source, shape=shape, strides=None, contiguous=True if source.contiguous and not mixed else None)
+    return ok(made, may_raise=True)
+
+
+def _index_write(b: Bound) -> Outcome:
+    """`index_add` and `index_copy`."""
+    source, index, values = b.tensor(), b.tensor("index"), b.tensor("source")
+    if source is None or index is None or values is None:
+        return NO_RULE
+    dim = _dim(b, source)
+    if isinstance(dim, Raise):
+        return dim
+    meta = any(is_meta(t) for t in (source, index, values))
+    if not meta:
+        broken = _write_error(b, source, index, values)
+        if broken is not None:
+            return broken
+    result = Result(derive(source, strides=source.strides if source.contiguous else None), may_raise=True)
+    return into(source, result) if b.inplace else result
+
+
+def _write_error(b: Bound, source: Tensor, index: Tensor, values: Tensor) -> Raise | None:
+    if b.data is _ADD:
+        if index.shape is not None and len(index.shape) > 1:
+            return error(
+                "IndexError",
+                "index",
+                "index.dim() <= 1",
+                f"index_add_(): Index is supposed to be a vector, but got dim: {len(index.shape)} with type: ",
+                index.dtypes,
+                " and size: ",
+                index.shape,
+            )
+        broken = _index_error(b.data, source, index)
+        if broken is not None:
+            return broken if index.shape is not None else None
+        if differ(source, values):
+            return error(
+                "RuntimeError",
+                "source",
+                "self.dtype == source.dtype",
+                "index_add_(): self (",
+                source.dtypes,
+                ") and source (",
+                values.dtypes,
+                ") must have the same scalar type",
+            )
+        return None
+    simple = index.shape is not None and len(index.shape) == 1
+    broken = _index_error(b.data, source, index) if simple else None
+    if broken is not None:
+        return broken
+    if differ(source, values) and simple and index.dtypes == _LONG:
+        return error(
+            "RuntimeError",
+            "source",
+            "self.dtype == source.dtype",
+            "index_copy_(): self and source expected to have the same dtype, but got (self) ",
+            source.dtypes,
+            " and (source) ",
+            values.dtypes,
+        )
+    return None
+
+
+def _index_fill(b: Bound) -> Outcome:
+    source, index = b.tensor(), b.tensor("index")
+    if source is None or index is None:
+        return NO_RULE
+    broken = _index_error(_FILL, source, index)
+    dim = _dim(b, source)
+    if isinstance(dim, Raise):
+        return dim if broken is None else NO_RULE
+    if broken is not None:
+        return broken
+    result = Result(derive(source, strides=source.strides if source.contiguous else None), may_raise=True)
+    return into(source, result) if b.inplace else result
+
+
+def _take(b: Bound) -> Outcome:
+    source, index = b.tensor(), b.tensor("index")
+    if source is None or index is None:
+        return NO_RULE
+    broken = _index_error(_TAKE, source, index)
+    return broken or ok(derive(source, shape=index.shape, strides=None), may_raise=True)
+
+
+def _take_along(b: Bound) -> Outcome:
+    source, index = b.tensor(), b.tensor("indices")
+    if source is None or index is None:
+        return NO_RULE
+    broken = (
+        _index_error(_TAKE_ALONG, source, index)
+        if source.shape and index.shape and len(source.shape) == len(index.shape)
+        else None
+    )
+    return broken or ok(derive(source, shape=None), may_raise=True)
+
+
+def _masked_fill(b: Bound) -> Outcome:
+    source, mask = b.tensor(), b.tensor("mask")
+    if source is None or mask is None:
+        return NO_RULE
+    if mask.dtypes and not mask.dtypes & _MASK and is_meta(source) == is_meta(mask):
+        if is_meta(source):
+            return error(
+                "RuntimeError",
+                "mask",
+                "mask.dtype == bool",
+                "expected predicate to be bool, got ",
+                dtype_text(mask.dtypes),
+            )
+        text = "masked_fill_ only supports boolean masks, but got mask with dtype "
+        value = b.get("value")
+        if isinstance(value, Tensor) and value.shape != ():
+            return NO_RULE
+        if (
+            source.shape is not None
+            and mask.shape is not None
+            and isinstance(layout.broadcast(mask.shape, source.shape), layout.Mismatch)
+        ):
+            return error("RuntimeError", "mask", "mask.dtype == bool", HolePart("message"))
+        return error("RuntimeError", "mask", "mask.dtype == bool", text, element(mask.dtypes))
+    outcome = elementwise([_plain(mask), _plain(source)], source.dtypes, exact_devices=False)
+    if isinstance(outcome, Raise):
+        return outcome if is_meta(source) == is_meta(mask) else NO_RULE
+    made = outcome.value
+    if isinstance(made, Tensor):
+        same = made.shape == source.shape and source.contiguous
+        made = derive(
+            source,
+            shape=made.shape,
+            strides=None,
+            contiguous=True if same else None,
+            device=source.device,
+            requires_grad=inherited_grad(source.requires_grad, source.dtypes),
+        )
+        outcome = Result(made, may_raise=True)
+    return into(source, outcome, casts=False) if b.inplace else outcome
+
+
+def _plain(tensor: Tensor) -> Operand:
+    return Operand(tensor.dtypes, frozenset({0}), tensor)
+
+
+def _masked_select(b: Bound) -> Outcome:
+    source, mask = b.tensor(), b.tensor("mask")
+    if source is None or mask is None:
+        return NO_RULE
+    meta = is_meta(source) or is_meta(mask)
+    if mask.dtypes and not mask.dtypes & (_MASK | {"uint8"}) and not meta:
+        return error("RuntimeError", "mask", "mask.dtype == bool", "masked_select: expected BoolTensor for mask")
+    return ok(derive(source, shape=(None,), strides=(1,)) if not meta else Tensor(source.dtypes), may_raise=True)
+
+
+def _index_put(b: Bound) -> Outcome:
+    source, indices = b.tensor(), b.get("indices")
+    values = b.get("values")
+    if source is None or not isinstance(indices, Seq) or values is None:
+        return NO_RULE
+    tensors = [item for item in indices.items if isinstance(item, Tensor) and item.shape]
+    if len(tensors) != len(indices.items):
+        return ok(derive(source, strides=source.strides), may_raise=True)
+    outcome = setitem(source, Seq(indices.items), values)
+    if isinstance(outcome, Result) and not b.inplace:
+        return ok(derive(source, strides=source.strides if source.contiguous else None), may_raise=True)
+    return outcome
+
+
+def _embedding(b: Bound) -> Outcome:
+    index, weight = b.tensor(), b.tensor("weight")
+    if index is None or weight is None:
+        return NO_RULE
+    mixed = is_meta(index) != is_meta(weight)
+    padding = reading.constant_int(b.get("padding_idx"))
+    rows = weight.shape[0] if weight.shape else None
+    if padding is not None and isinstance(rows, int) and not -rows <= padding < rows:
+        return error(
+            "AssertionError", "padding_idx", "padding_idx < weight.size(0)", "Padding_idx must be within num_embeddings"
+        )
+    if weight.shape is not None and len(weight.shape) != 2 and not mixed:
+        return error("RuntimeError", "weight", "weight.dim() == 2", "'weight' must be 2-D")
+    if index.dtypes and not index.dtypes & _WIDE and not mixed:
+        kind: object = dtype_text(index.dtypes) if is_meta(index) else legacy_type(index)
+        text = (
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+        )
+        tail = () if is_meta(index) else (" instead (while checking arguments for embedding)",)
+        if weight.shape is None:
+            return error("RuntimeError", "indices", "indices.dtype in (int32, int64)", HolePart("message"))
+        return error("RuntimeError", "indices", "indices.dtype in (int32, int64)", text, kind, *(tail or (" instead",)))
+    shape = None
+    if index.shape is not None:
+        shape = (*index.shape, weight.shape[1] if weight.shape is not None and len(weight.shape) == 2 else None)
+    made = derive(
+        weight, shape=shape, strides=None, contiguous=True if index.contiguous and weight.contiguous else None
+    )
+    return ok(made, may_raise=True)
+
+
+def _one_hot(b: Bound) -> Outcome:
+    source = b.tensor()
+    if source is None:
+        return NO_RULE
+    if source.dtypes and not source.dtypes & _LONG:
+        text = "one_hot is only applicable to index tensor of type LongTensor."
+        return error("RuntimeError", "input", "input.dtype == int64", text)
+    count = reading.size_of(b.named["num_classes"]) if "num_classes" in b.named else None
+    known = count if dims.less(count, 0) is False else None
+    shape = None if source.shape is None else (*source.shape, known)
+    return ok(derive(source, names=_LONG, shape=shape, strides=None), may_raise=True)
+
+
+ROWS: Final[tuple[Row, ...]] = (
+    ("tm", "gather", ":Tinput dim :Tindex * sparse_grad?", _gather),
+    ("tmi", "scatter", ":Tinput dim :Tindex src? * value? reduce?", _scatter, "value"),
+    ("tmi", "scatter_add", ":Tinput dim :Tindex :Tsrc", _scatter, "add"),
+    ("tmi", "scatter_reduce", ":Tinput dim :Tindex :Tsrc reduce * include_self?", _scatter, "reduce"),
+    ("tm", "index_select", ":Tinput dim :Tindex", _index_select),
+    ("tmi", "index_add", ":Tinput dim :Tindex :Tsource * alpha?", _index_write, _ADD),
+    ("tmi", "index_copy", ":Tinput dim :Tindex :Tsource", _index_write, _COPY),
+    ("tmi", "index_fill", ":Tinput dim :Tindex value", _index_fill),
+    ("tm", "take", ":Tinput :Tindex", _take),
+    ("tm", "take_along_dim", ":Tinput :Tindices dim?", _take_along),
+    ("tmi", "masked_fill", ":Tinput :Tmask value", _masked_fill),
+    ("tm", "masked_select", ":Tinput :Tmask", _masked_select),
+    ("tmi", "index_put", ":Tinput indices values accumulate?", _index_put),
+    ("f", "embedding", "input weight padding_idx? max_norm? norm_type? scale_grad_by_freq? sparse?", _embedding),
+    ("f", "one_hot", ":Tinput num_classes?", _one_hot),
+)

@@ -1,0 +1,409 @@
+"""Matrix products: `matmul` and what it falls apart into, `linear`, `addmm`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from raiselens_server.values import dims
+from raiselens_server.values.dtypes import only
+from raiselens_server.values.lattice import HolePart, Tensor
+from raiselens_server.values.ops import layout, reading
+from raiselens_server.values.ops.building import C_TYPES, derive, dtype_text, error, inherited_grad, ok
+from raiselens_server.values.ops.elementwise import is_meta
+from raiselens_server.values.ops.layout import Mismatch
+from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise
+
+if TYPE_CHECKING:
+    from raiselens_server.values.dims import Dim
+    from raiselens_server.values.ops.layout import Shape
+    from raiselens_server.values.ops.table import Bound, Row
+
+
+def _times(rows: Dim | None, columns: Dim | None) -> tuple[object, ...]:
+    """`3x4`, as messages print a matrix."""
+    return (rows, "x", columns)
+
+
+def _shapes_error(left: tuple[object, ...], right: tuple[object, ...]) -> Raise:
+    return error(
+        "RuntimeError",
+        "mat2",
+        "mat1.size(1) == mat2.size(0)",
+        "mat1 and mat2 shapes cannot be multiplied (",
+        *left,
+        " and ",
+        *right,
+        ")",
+    )
+
+
+def _reduction_error(left: Shape, right: Shape) -> Raise:
+    text = "a and b must have same reduction dim, but got "
+    return error("RuntimeError", "mat2", "mat1.size(1) == mat2.size(0)", text, left, " X ", right, ".")
+
+
+def differ(left: Tensor, right: Tensor) -> bool:
+    """Whether the dtypes certainly differ."""
+    return bool(left.dtypes) and bool(right.dtypes) and not left.dtypes & right.dtypes
+
+
+def element(names: frozenset[str]) -> str | HolePart:
+    """C++'s element type, or a hole."""
+    name = only(names)
+    return C_TYPES.get(name, HolePart("dtype")) if name else HolePart("dtype")
+
+
+def _mm_dtype_error(left: Tensor, right: Tensor) -> Raise | None:
+    if not differ(left, right) or is_meta(left) or is_meta(right):
+        return None
+    on = {t.device.type for t in (left, right) if t.device is not None}
+    named: object = "m1 and m2" if on == {"cpu"} else HolePart("operands")
+    return error(
+        "RuntimeError",
+        "mat2",
+        "mat1.dtype == mat2.dtype",
+        "expected ",
+        named,
+        " to have the same dtype, but got: ",
+        element(left.dtypes),
+        " != ",
+        element(right.dtypes),
+    )
+
+
+def product(left: Tensor, right: Tensor) -> Outcome:
+    """`left @ right`."""
+    a, b = left.shape, right.shape
+    if a is None or b is None:
+        return _unknown_rank(left, right)
+    if not a or not b:
+        text = f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
+        return error("RuntimeError", None, "self.dim() > 0 and other.dim() > 0", text)
+    match len(a), len(b):
+        case 1, 1:
+            return _dot(left, right)
+        case _, 1:
+            return _matrix_vector(left, right, a, b)
+        case 1 | 2, 2:
+            return _matrices(left, right, (1, *a) if len(a) == 1 else a, b, drop=len(a) == 1)
+        case _, 2:
+            return _matrices(left, right, (layout.numel(a[:-1]), a[-1]), b, batch=a[:-1])
+        case _:
+            return _batches(left, right, a, b)
+
+
+def _unknown_rank(left: Tensor, right: Tensor) -> Outcome:
+    if differ(left, right) and not is_meta(left) and not is_meta(right):
+        return error("RuntimeError", "other", "the dtypes are equal", HolePart("message"))
+    return ok(_made(left, right, None), may_raise=True)
+
+
+def _made(left: Tensor, right: Tensor, shape: Shape | None) -> Tensor:
+    names = left.dtypes if is_meta(left) or is_meta(right) else left.dtypes & right.dtypes
+    device = left.device if left.device is not None and not is_meta(left) and not is_meta(right) else None
+    if left.device == right.device:
+        device = left.device
+    elif is_meta(left) or is_meta(right) or left.device is None or right.device is None:
+        device = None
+    known = left.contiguous and right.contiguous
+    grad = False if left.requires_grad is False and right.requires_grad is False else None
+    return derive(
+        left,
+        names=names or left.dtypes,
+        shape=shape,
+        device=device,
+        strides=None,
+        contiguous=True if known else None,
+        requires_grad=inherited_grad(grad, names),
+    )
+
+
+def _dot(left: Tensor, right: Tensor) -> Outcome:
+    a, b = left.shape or (None,), right.shape or (None,)
+    if differ(left, right):
+        meta = is_meta(left) or is_meta(right)
+        shown = [dtype_text(t.dtypes) if meta else t.dtypes for t in (left, right)]
+        if is_meta(left) == is_meta(right):
+            text = "dot : expected both vectors to have same dtype, but found "
+            return error("RuntimeError", "other", "self.dtype == other.dtype", text, shown[0], " and ", shown[1])
+        return ok(_made(left, right, ()), may_raise=True)
+    if dims.equal(a[0], b[0]) is False and is_meta(left) == is_meta(right):
+        gap = "the" if is_meta(left) else "the "
+        return error(
+            "RuntimeError",
+            "other",
+            "self.numel() == other.numel()",
+            "inconsistent tensor size, expected tensor ",
+            a,
+            " and src ",
+            b,
+            f" to have {gap}same number of elements, but got ",
+            a[0],
+            " and ",
+            b[0],
+            " elements respectively",
+        )
+    return ok(_made(left, right, ()), may_raise=a[0] != b[0] or a[0] is None)
+
+
+def _matrix_vector(left: Tensor, right: Tensor, a: Shape, b: Shape) -> Outcome:
+    rows = layout.numel(a[:-1])
+    meta = is_meta(left) or is_meta(right)
+    if dims.equal(a[-1], b[0]) is False and not (meta and not (is_meta(left) and is_meta(right))):
+        if meta:
+            return error(
+                "RuntimeError",
+                "vec",
+                "self.size(1) == vec.size(0)",
+                "size mismatch, got input (",
+                rows,
+                "x",
+                a[-1],
+                "), vec (",
+                b[0],
+                ")",
+            )
+        return error(
+            "RuntimeError",
+            "vec",
+            "self.size(1) == vec.size(0)",
+            "size mismatch, got input (",
+            rows,
+            "), mat (",
+            rows,
+            "x",
+            a[-1],
+            "), vec (",
+            b[0],
+            ")",
+        )
+    if differ(left, right) and not meta:
+        certain = dims.equal(a[-1], b[0]) is True
+        parts: tuple[object, ...] = (
+            "addmv input tensors must have the same dtype, but got ",
+            right.dtypes,
+            ", ",
+            left.dtypes,
+            ", and ",
+            right.dtypes,
+        )
+        return error("RuntimeError", "vec", "self.dtype == vec.dtype", *(parts if certain else (HolePart("message"),)))
+    return ok(_made(left, right, a[:-1]), may_raise=a[-1] != b[0] or a[-1] is None)
+
+
+def _matrices(
+    left: Tensor, right: Tensor, a: Shape, b: Shape, *, drop: bool = False, batch: Shape | None = None
+) -> Outcome:
+    meta = is_meta(left) or is_meta(right)
+    if dims.equal(a[1], b[0]) is False:
+        if meta:
+            return _reduction_error(a, b)
+        return _shapes_error(_times(a[0], a[1]), _times(b[0], b[1]))
+    broken = _mm_dtype_error(left, right)
+    if broken is not None:
+        return broken
+    shape = (*batch, b[1]) if batch is not None else (b[1],) if drop else (a[0], b[1])
+    return ok(_made(left, right, shape), may_raise=a[1] is None or a[1] != b[0] or len(left.dtypes | right.dtypes) > 1)
+
+
+def _batches(left: Tensor, right: Tensor, a: Shape, b: Shape) -> Outcome:
+    rows, inner = (a[-2] if len(a) > 1 else 1, a[-1])
+    if len(b) == 1:
+        return NO_RULE
+    outer, columns = b[-2], b[-1]
+    batch = layout.broadcast(a[:-2], b[:-2])
+    if isinstance(batch, Mismatch):
+        if is_meta(left) or is_meta(right):
+            return error("RuntimeError", "other", "the batch sizes broadcast", HolePart("message"))
+        return error(
+            "RuntimeError",
+            "other",
+            "the batch sizes broadcast",
+            "The size of tensor a (",
+            batch.left,
+            ") must match the size of tensor b (",
+            batch.right,
+            ") at non-singleton dimension ",
+            batch.dim,
+        )
+    if dims.equal(inner, outer) is False:
+        total = layout.numel(batch.shape)
+        text = "Expected size for first two dimensions of batch2 tensor to be: ["
+        return error(
+            "RuntimeError",
+            "other",
+            "self.size(-1) == other.size(-2)",
+            text,
+            total,
+            ", ",
+            inner,
+            "] but got: [",
+            total,
+            ", ",
+            outer,
+            "].",
+        )
+    if differ(left, right) and is_meta(left) == is_meta(right):
+        certain = dims.equal(inner, outer) is True and batch.decided
+        meta = is_meta(left)
+        shown = [dtype_text(t.dtypes) if meta else t.dtypes for t in (left, right)]
+        on_cpu = all(t.device is not None and t.device.type in ("cpu", "meta") for t in (left, right))
+        parts: tuple[object, ...] = ("expected scalar type ", shown[0], " but found ", shown[1])
+        return error(
+            "RuntimeError",
+            "other",
+            "self.dtype == other.dtype",
+            *(parts if certain and on_cpu else (HolePart("message"),)),
+        )
+    shape = (*batch.shape, columns) if len(a) == 1 else (*batch.shape, rows, columns)
+    return ok(_made(left, right, shape), may_raise=inner is None or inner != outer or not batch.decided)
+
+
+def _matmul(b: Bound) -> Outcome:
+    left, right = b.tensor(), b.tensor("other")
+    return NO_RULE if left is None or right is None else product(left, right)
+
+
+def _fixed(b: Bound) -> Outcome:
+    """`mm`, `bmm`, `mv` and `dot`: products of operands of fixed ranks."""
+    ranks, texts, meta_texts = b.data
+    left, right = b.tensor(), b.tensor("mat2")
+    if left is None or right is None:
+        return NO_RULE
+    for tensor, rank, text, meta_text in zip((left, right), ranks, texts, meta_texts, strict=True):
+        if tensor.shape is not None and len(tensor.shape) != rank:
+            other = right if tensor is left else left
+            if other.shape is None and b.name in ("mv", "dot"):
+                return error("RuntimeError", None, f"dim() == {rank}", HolePart("message"))
+            shown = text.format(*(len(t.shape or ()) for t in (left, right)))
+            if is_meta(left) or is_meta(right):
+                return (
+                    error("RuntimeError", None, f"dim() == {rank}", meta_text)
+                    if meta_text
+                    else error("RuntimeError", None, f"dim() == {rank}", HolePart("message"))
+                )
+            return error("RuntimeError", None, f"dim() == {rank}", shown)
+    if b.name == "bmm" and left.shape and right.shape:
+        (n, _, inner), (m, outer, _) = left.shape, right.shape
+        if dims.equal(n, m) is False:
+            text = "Expected size for first two dimensions of batch2 tensor to be: ["
+            return error(
+                "RuntimeError",
+                "mat2",
+                "the batch sizes are equal",
+                text,
+                n,
+                ", ",
+                inner,
+                "] but got: [",
+                m,
+                ", ",
+                outer,
+                "].",
+            )
+    return product(left, right)
+
+
+def _linear(b: Bound) -> Outcome:
+    source, weight = b.tensor(), b.tensor("weight")
+    if source is None or weight is None:
+        return NO_RULE
+    bias = b.get("bias")
+    has_bias = isinstance(bias, Tensor)
+    if (
+        source.shape is None
+        or weight.shape is None
+        or len(weight.shape) != 2
+        or (not has_bias and not reading.absent(bias))
+    ):
+        return _loose_linear(source, weight)
+    if not source.shape:
+        text = f"both arguments to linear need to be at least 1D, but they are 0D and {len(weight.shape)}D"
+        return error("RuntimeError", "input", "input.dim() > 0", text)
+    out, inner = weight.shape
+    shape = (*source.shape[:-1], out)
+    meta = is_meta(source) or is_meta(weight) or (has_bias and isinstance(bias, Tensor) and is_meta(bias))
+    mixed = meta and not (is_meta(source) and is_meta(weight) and (not isinstance(bias, Tensor) or is_meta(bias)))
+    rows = layout.numel(source.shape[:-1])
+    if mixed:
+        return ok(_made(source, weight, shape), may_raise=True)
+    if dims.equal(source.shape[-1], inner) is False:
+        if meta:
+            return _reduction_error((rows, source.shape[-1]), (inner, out))
+        return _shapes_error(_times(rows, source.shape[-1]), _times(inner, out))
+    certain = dims.equal(source.shape[-1], inner) is True
+    if differ(source, weight) and not meta:
+        if not has_bias:
+            return _mm_dtype_error(source, weight) or NO_RULE
+        parts: tuple[object, ...] = (
+            "mat1 and mat2 must have the same dtype, but got ",
+            source.dtypes,
+            " and ",
+            weight.dtypes,
+        )
+        on_cpu = all(t.device is not None and t.device.type == "cpu" for t in (source, weight))
+        simple = isinstance(bias, Tensor) and bias.dtypes == weight.dtypes and on_cpu and certain
+        return error(
+            "RuntimeError", "weight", "input.dtype == weight.dtype", *(parts if simple else (HolePart("message"),))
+        )
+    return ok(_made(source, weight, shape), may_raise=not certain or has_bias or len(source.dtypes | weight.dtypes) > 1)
+
+
+def _loose_linear(source: Tensor, weight: Tensor) -> Outcome:
+    shape = None
+    if source.shape and weight.shape is not None and len(weight.shape) == 2:
+        shape = (*source.shape[:-1], weight.shape[0])
+        if dims.equal(source.shape[-1], weight.shape[1]) is False:
+            return error("RuntimeError", "weight", "input.size(-1) == weight.size(1)", HolePart("message"))
+    if differ(source, weight) and not is_meta(source) and not is_meta(weight):
+        return error("RuntimeError", "weight", "input.dtype == weight.dtype", HolePart("message"))
+    return ok(_made(source, weight, shape), may_raise=True)
+
+
+def _addmm(b: Bound) -> Outcome:
+    left, right = b.tensor("mat1"), b.tensor("mat2")
+    if left is None or right is None:
+        return NO_RULE
+    a, c = left.shape, right.shape
+    if a is not None and c is not None and len(a) == len(c) == 2 and dims.equal(a[1], c[0]) is False:
+        if is_meta(left) or is_meta(right):
+            return NO_RULE
+        return _shapes_error(_times(*a), _times(*c))
+    shape = (a[0], c[1]) if a is not None and c is not None and len(a) == len(c) == 2 else None
+    return ok(_made(left, right, shape), may_raise=True)
+
+
+ROWS: Final[tuple[Row, ...]] = (
+    ("tm", "matmul", ":Tinput :Tother", _matmul),
+    ("l", "matmul", ":Tinput :Tother", _matmul),
+    (
+        "tm",
+        "mm",
+        ":Tinput :Tmat2",
+        _fixed,
+        ((2, 2), ("self must be a matrix", "mat2 must be a matrix"), ("a must be 2D", "b must be 2D")),
+    ),
+    (
+        "tm",
+        "bmm",
+        ":Tinput :Tmat2",
+        _fixed,
+        ((3, 3), ("batch1 must be a 3D tensor", "batch2 must be a 3D tensor"), (None, None)),
+    ),
+    (
+        "tm",
+        "mv",
+        ":Tinput :Tmat2",
+        _fixed,
+        ((2, 1), ("vector + matrix @ vector expected, got 1, {0}, {1}",) * 2, (None, None)),
+    ),
+    (
+        "tm",
+        "dot",
+        ":Tinput :Tmat2",
+        _fixed,
+        ((1, 1), ("1D tensors expected, but got {0}D and {1}D tensors",) * 2, (None, None)),
+    ),
+    ("f", "linear", ":Tinput :Tweight bias?", _linear),
+    ("tm", "addmm", ":Tinput :Tmat1 :Tmat2 * beta? alpha?", _addmm),
+)
