@@ -78,6 +78,23 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A class member behind a descriptor. `kind`: `property`, `staticmethod` or `classmethod`."""
+
+    kind: str
+    function: Value
+
+
+@dataclass(frozen=True, slots=True)
+class EnumMember:
+    """A member of an enum class."""
+
+    cls: Class
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
 class Super:
     """What `super()` gives: look-ups start after `after` in the MRO of the receiver's class."""
 

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from raiselens_server.foresee.core import BudgetSpentError
+from raiselens_server.foresee.frames import Frame
+from raiselens_server.foresee.objects import Class, Function, InstanceObject
+from raiselens_server.foresee.report import RootRun
+from raiselens_server.foresee.run import Run
+from raiselens_server.foresee.scopes import Scopes
+from raiselens_server.source import ir, units
+from raiselens_server.source.module import flatten
+from raiselens_server.source.resolve import Resolver, package_root
+from raiselens_server.values import dtypes
+from raiselens_server.values.lattice import Callable, Device, Unknown, Value
+from raiselens_server.values.ops import Ambient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from raiselens_server.error import RaisedError
+    from raiselens_server.foresee.report import Finding
     from raiselens_server.source.environment import Environment
+    from raiselens_server.source.ir import Block
+    from raiselens_server.source.module import Module
+    from raiselens_server.source.units import FunctionUnit
+
+_UNKNOWN_AMBIENT: Final = Ambient(dtypes.FLOATING, None)
+_SCRIPT_AMBIENT: Final = Ambient(frozenset({"float32"}), Device("cpu"))
+_SETTERS: Final = (b"set_default_dtype", b"set_default_device", b"set_default_tensor_type")
 
 
 @dataclass(slots=True)
@@ -51,19 +73,180 @@ class Project:
 
     def __init__(self, environment: Environment, named: Iterable[str] = ()) -> None:
         """Use `environment` for imports."""
-        raise NotImplementedError
+        self.environment = environment
+        self._named_files: set[str] = set()
+        self._named_folders: list[str] = []
+        self._open: set[str] = set()
+        roots: list[str] = []
+        for path in named:
+            full = os.path.abspath(path)
+            if os.path.isdir(full):
+                self._named_folders.append(full + os.sep)
+                roots.extend((full, os.path.join(full, "src")))
+            else:
+                self._named_files.add(full)
+        self.scopes = Scopes(Resolver(environment, roots))
+        self.scopes.version = environment.python_version
+        self.scopes.static = Run(self.scopes, _UNKNOWN_AMBIENT)
+        self._findings: dict[str, dict[RaisedError, Finding]] = {}
 
     def open(self, path: str, text: str) -> None:
         """Let `text` stand for the content of `path` (an unsaved editor buffer), and count the file as named."""
-        raise NotImplementedError
+        full = os.path.abspath(path)
+        source = text.encode("utf-8", "surrogatepass")
+        self._open.add(full)
+        if self.scopes.overlays.get(full) != source:
+            self.scopes.overlays[full] = source
+            self.scopes.drop(full)
 
     def close(self, path: str) -> None:
         """Let the file on disk count again."""
-        raise NotImplementedError
+        full = os.path.abspath(path)
+        self._open.discard(full)
+        if self.scopes.overlays.pop(full, None) is not None:
+            self.scopes.drop(full)
+
+    def forget_disk(self) -> None:
+        """Look at files and folders anew: something on disk has changed."""
+        self.scopes.resolver.forget()
+        self.scopes.forget_modules()
+
+    def is_named(self, path: str) -> bool:
+        """Whether findings may be reported in this file."""
+        return (
+            path in self._named_files or path in self._open or any(path.startswith(f) for f in self._named_folders)
+        )
 
     def check(self, path: str, text: str | None = None) -> FileReport:
         """Foresee the errors of one file: its top level, if run as a script, and each of its functions.
 
         `text` stands for the file's content in this one question only. Raises OSError where the file cannot be read.
         """
-        raise NotImplementedError
+        full = os.path.abspath(path)
+        if text is None:
+            module = self._module(full)
+        else:
+            module = self.scopes.make_module(full, text.encode("utf-8", "surrogatepass"))
+        previous = self.scopes.put(module) if text is not None else None
+        self._named_files.add(full)
+        try:
+            return self._check(module, path)
+        finally:
+            if text is not None:
+                self.scopes.restore(full, previous)
+
+    def _module(self, full: str) -> Module:
+        module = self.scopes.module_at(full)
+        if module is None:
+            with open(full, "rb"):
+                pass
+            message = f"cannot read {full}"
+            raise OSError(message)
+        return module
+
+    def finding(self, error: RaisedError) -> Finding | None:
+        """The finding behind an error of the last check of its file, for repairs."""
+        for findings in self._findings.values():
+            if error in findings:
+                return findings[error]
+        return None
+
+    def _check(self, module: Module, path: str) -> FileReport:
+        statistics = Statistics()
+        findings: dict[tuple[object, ...], Finding] = {}
+        for run in self._roots(module):
+            statistics.calls += run.calls
+            statistics.resolved += run.resolved
+            statistics.guards_reached += run.guards_reached
+            statistics.guards_decided += run.guards_decided
+            statistics.undecided.update(run.undecided)
+            for finding in run.findings:
+                guard, call = finding.raising.levels[-1], finding.call
+                key = (
+                    call.frame.module.path,
+                    call.at,
+                    finding.error.class_name,
+                    guard.frame.module.path,
+                    guard.at,
+                )
+                findings.setdefault(key, finding)
+        kept = {f.error: f for f in findings.values() if f.call.frame.module.path == module.path}
+        self._findings[module.path] = kept
+        ordered = sorted(kept, key=lambda error: (error.frames[0].line, error.message))
+        return FileReport(path, tuple(ordered), statistics)
+
+    # Roots
+
+    def _roots(self, module: Module) -> Iterator[RootRun]:
+        yield self._top_level(module)
+        for unit, owner in functions_of(module.block, None, module):
+            yield self._function(module, unit, owner)
+        for unit in module.functions:
+            if unit.name == "<lambda>":
+                continue
+
+    def _top_level(self, module: Module) -> RootRun:
+        script = "." not in module.name and not os.path.isfile(
+            os.path.join(os.path.dirname(module.path), "__init__.py")
+        )
+        plain = script and not any(setter in module.source for setter in _SETTERS)
+        run = RootRun(self.scopes, _SCRIPT_AMBIENT if plain else _UNKNOWN_AMBIENT, self.is_named)
+        frame = Frame(None, module, 0, {}, None, None, 0, live=True)
+        run.live[module.path] = frame
+        self._run(run, module.block, frame)
+        return run
+
+    def _function(self, module: Module, unit: FunctionUnit, owner: Class | None) -> RootRun:
+        run = RootRun(self.scopes, _UNKNOWN_AMBIENT, self.is_named)
+        function = Function(unit, module, None, owner)
+        body = unit.body
+        frame = Frame(
+            function,
+            module,
+            unit.base,
+            {},
+            None,
+            None,
+            0,
+            local=body.assigned,
+            rebound=body.rebound,
+            owner=owner,
+        )
+        for index, parameter in enumerate(unit.parameters):
+            frame.variables[parameter.name] = self._argument(run, unit, owner, index)
+        self._run(run, body.block, frame)
+        return run
+
+    def _argument(self, run: RootRun, unit: FunctionUnit, owner: Class | None, index: int) -> Value:
+        parameter = unit.parameters[index]
+        if index == 0 and owner is not None and parameter.kind in {units.POSITIONAL_ONLY, units.POSITIONAL_OR_KEYWORD}:
+            names = {d[3] for d in unit.decorators if d[0] == ir.NAME}
+            if "classmethod" in names or unit.name in {"__new__", "__init_subclass__", "__class_getitem__"}:
+                return Unknown("class")
+            if "staticmethod" not in names:
+                return run.new("instance", InstanceObject(open=True, exact=False), owner)
+        if parameter.kind in {units.VAR_POSITIONAL, units.VAR_KEYWORD}:
+            return Unknown("starred")
+        return Unknown("parameter", parameter.name)
+
+    def _run(self, run: RootRun, block: Block, frame: Frame) -> None:
+        try:
+            run.block(block, frame)
+        except BudgetSpentError:
+            run.undecided["budget"] = run.undecided.get("budget", 0) + 1
+        except RecursionError:
+            run.undecided["nesting"] = run.undecided.get("nesting", 0) + 1
+
+
+def functions_of(
+    block: Block, owner: Class | None, module: Module
+) -> Iterator[tuple[FunctionUnit, Class | None]]:
+    """The functions of a module and the methods of its classes, with their class."""
+    for statement in flatten(block):
+        if statement[0] == ir.FUNCTION:
+            yield statement[3], owner
+        elif statement[0] == ir.CLASS:
+            yield from functions_of(statement[3].block, Class(statement[3], module, None), module)
+
+
+__all__ = ["Callable", "FileReport", "Project", "Statistics", "package_root"]

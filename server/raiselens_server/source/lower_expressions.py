@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from raiselens_server.source.ir import Expr
-    from raiselens_server.source.units import FunctionUnit, Parameter
+    from raiselens_server.source.units import FunctionUnit
 
 _OPENERS: Final = frozenset("([{")
 
@@ -168,7 +168,7 @@ class ExpressionLowering:
 
     def _conditional(self, node: Node) -> Expr:
         parts = self.items(node)
-        if len(parts) != 3:  # noqa: PLR2004 - body, test, orelse
+        if len(parts) != 3:
             return self._opaque(node)
         body, test, orelse = parts
         return (ir.CONDITIONAL, node.start_byte - self.base, node.end_byte - self.base, test, body, orelse)
@@ -414,10 +414,10 @@ _HANDLERS: dict[str, Callable[[ExpressionLowering, Node], Expr]] = {
     "concatenated_string": ExpressionLowering._concatenated,  # noqa: SLF001
     "integer": ExpressionLowering._number,  # noqa: SLF001
     "float": ExpressionLowering._number,  # noqa: SLF001
-    "true": lambda self, node: self._constant(node, True),  # noqa: SLF001
-    "false": lambda self, node: self._constant(node, False),  # noqa: SLF001
+    "true": lambda self, node: self._constant(node, True),
+    "false": lambda self, node: self._constant(node, False),
     "none": ExpressionLowering.constant_none,
-    "ellipsis": lambda self, node: self._constant(node, ...),  # noqa: SLF001
+    "ellipsis": lambda self, node: self._constant(node, ...),
     "lambda": ExpressionLowering._lambda,  # noqa: SLF001
     "list_comprehension": ExpressionLowering._comprehension("list"),  # type: ignore[arg-type]  # noqa: SLF001
     "set_comprehension": ExpressionLowering._comprehension("set"),  # type: ignore[arg-type]  # noqa: SLF001

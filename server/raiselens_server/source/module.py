@@ -38,10 +38,24 @@ class Module:
 
     @cached_property
     def bindings(self) -> dict[str, list[Stmt]]:
-        """Name → the statements that bind it at the top level, in order; those on branches included."""
+        """Name → the statements that bind it at the top level, in order; those on branches included.
+
+        What is bound for type checkers only (`if TYPE_CHECKING:`) counts where nothing else binds the name.
+        """
         found: dict[str, list[Stmt]] = {}
-        _collect(self.block, found)
+        typing_only: dict[str, list[Stmt]] = {}
+        _collect(self.block, found, typing_only)
+        for name, statements in typing_only.items():
+            found.setdefault(name, statements)
         return found
+
+    @cached_property
+    def _top(self) -> frozenset[int]:
+        return frozenset(id(statement) for statement in self.block)
+
+    def unconditional(self, statement: Stmt) -> bool:
+        """Whether a statement stands at the top level itself, on no branch."""
+        return id(statement) in self._top
 
     @cached_property
     def stars(self) -> tuple[Stmt, ...]:
@@ -123,10 +137,32 @@ def flatten(block: Block) -> Iterator[Stmt]:
                     yield from flatten(body)
 
 
-def _collect(block: Block, found: dict[str, list[Stmt]]) -> None:
-    for statement in flatten(block):
+def _collect(block: Block, found: dict[str, list[Stmt]], typing_only: dict[str, list[Stmt]]) -> None:
+    for statement in block:
         for name in bound_by(statement):
             found.setdefault(name, []).append(statement)
+        match statement[0]:
+            case ir.IF:
+                _collect(statement[4], typing_only if _for_type_checkers(statement[3]) else found, typing_only)
+                _collect(statement[5], found, typing_only)
+            case ir.WHILE:
+                _collect(statement[4], found, typing_only)
+            case ir.FOR:
+                _collect(statement[5], found, typing_only)
+            case ir.TRY:
+                for inner in (statement[3], *(body for _, _, body in statement[4]), statement[5], statement[6]):
+                    _collect(inner, found, typing_only)
+            case ir.WITH:
+                _collect(statement[4], found, typing_only)
+            case ir.MATCH:
+                for _, _, body in statement[4]:
+                    _collect(body, found, typing_only)
+
+
+def _for_type_checkers(test: Expr) -> bool:
+    return (test[0] == ir.NAME and test[3] == "TYPE_CHECKING") or (
+        test[0] == ir.ATTRIBUTE and test[4] == "TYPE_CHECKING"
+    )
 
 
 __all__ = ["ClassUnit", "FunctionUnit", "Module", "expression_text", "flatten"]

@@ -60,7 +60,7 @@ class FunctionUnit:
     end: int
     lower: Callable[[], Body] = field(repr=False)
     _body: Body | None = field(default=None, repr=False)
-    _derived: frozenset[str] | None = field(default=None, repr=False)
+    derived: frozenset[str] | None = field(default=None, repr=False)
 
     @property
     def body(self) -> Body:

@@ -1,0 +1,436 @@
+"""The state of an abstract run, and the seams between the parts of the interpreter.
+
+The interpreter is one class made of mixins, a file each: statements, expressions, calls, attributes, builtins. Each
+declares here what the others may call.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from raiselens_server.foresee.frames import Raising
+from raiselens_server.foresee.objects import (
+    UNKNOWN_CONTENTS,
+    DictObject,
+    InstanceObject,
+    ListObject,
+    SetObject,
+)
+from raiselens_server.source import ir
+from raiselens_server.source.module import expression_text
+from raiselens_server.values import dims, lattice
+from raiselens_server.values.lattice import (
+    Callable,
+    Const,
+    HolePart,
+    Int,
+    Opaque,
+    Ref,
+    Seq,
+    Site,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+)
+from raiselens_server.values.ops import Ambient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable as Thunk
+    from collections.abc import Iterable
+
+    from raiselens_server.foresee.frames import Frame
+    from raiselens_server.foresee.objects import Class, Function, HeapObject
+    from raiselens_server.foresee.scopes import Scopes
+    from raiselens_server.source.ir import Block, Expr, Stmt
+
+MAX_DEPTH = 8
+STEP_LIMIT = 20_000
+State = tuple[dict[str, Value], "dict[int, HeapObject]"]
+_SERIAL = itertools.count(1)
+
+
+class BudgetSpentError(Exception):
+    """A run took more steps than it may; what it found until then stands."""
+
+
+def fresh_uid() -> int:
+    """A number for a new object or symbol."""
+    return next(_SERIAL)
+
+
+class Core:
+    """State, heap and helpers that every part uses."""
+
+    def __init__(self, scopes: Scopes, ambient: Ambient) -> None:
+        self.scopes = scopes
+        self.ambient = ambient
+        self.heap: dict[int, HeapObject] = {}
+        self.steps = 0
+        self.calls = 0
+        self.resolved = 0
+        self.guards_reached = 0
+        self.guards_decided = 0
+        self.undecided: dict[str, int] = {}
+        self.patched: set[tuple[str, str]] = set()
+        self.live: dict[str, Frame] = {}
+
+    # Supplied by the other parts
+
+    def evaluate(self, expr: Expr, frame: Frame) -> Value:
+        """The value of an expression. Raises `Raising` where it certainly raises."""
+        raise NotImplementedError
+
+    def block(self, block: Block, frame: Frame) -> bool:
+        """Run statements; False where control certainly does not reach their end."""
+        raise NotImplementedError
+
+    def assign(self, target: Expr, value: Value, frame: Frame) -> None:
+        """Bind an assignment target."""
+        raise NotImplementedError
+
+    def call(self, function: Value, positional: list[Value], keywords: list[tuple[str, Value]], frame: Frame) -> Value:
+        """Call a value with known argument structure."""
+        raise NotImplementedError
+
+    def load_attribute(self, value: Value, name: str, frame: Frame, expr: Expr | None = None) -> Value:
+        """`value.name`."""
+        raise NotImplementedError
+
+    def report(self, raising: Raising, frame: Frame) -> bool:
+        """Take a certain raise that arrived in a root; False where a handler there may catch it."""
+        raise NotImplementedError
+
+    def binary(self, op: str, left: Value, right: Value, expr: Expr, frame: Frame) -> Value:
+        """`left op right`."""
+        raise NotImplementedError
+
+    def outcome(self, outcome: ops.Outcome, expr: Expr, frame: Frame, callee: str) -> Value:
+        """Take what an operation rule says."""
+        raise NotImplementedError
+
+    def store_attribute(self, receiver: Value, name: str, value: Value, frame: Frame) -> None:
+        """`receiver.name = value`."""
+        raise NotImplementedError
+
+    def iterate(self, value: Value, frame: Frame) -> tuple[Value, ...] | None:
+        """The items that iterating gives."""
+        raise NotImplementedError
+
+    def test(self, expr: Expr, frame: Frame) -> bool | None:
+        """What `bool(expr)` must be."""
+        raise NotImplementedError
+
+    def equal(self, left: Value, right: Value) -> bool | None:
+        """Whether `left == right` must hold."""
+        raise NotImplementedError
+
+    def decorate(self, value: Value, decorators: tuple[Expr, ...], frame: Frame) -> Value:
+        """Apply decorators."""
+        raise NotImplementedError
+
+    def text_of(self, value: Value, conversion: str, spec: str | None, source: str) -> strings.Parts:
+        """How a value prints."""
+        raise NotImplementedError
+
+    def class_chain(self, cls: Class | str) -> tuple[Class | str, ...]:
+        """A class and its bases."""
+        raise NotImplementedError
+
+    def printable(self, value: Value) -> Value:
+        """The value as it prints."""
+        raise NotImplementedError
+
+    def call_builtin(
+        self, name: str, positional: list[Value], keywords: list[tuple[str, Value]], frame: Frame
+    ) -> Value | None:
+        """A builtin function or class, or a known function of the standard library; None where there is no rule."""
+        raise NotImplementedError
+
+    def call_method(
+        self, name: str, receiver: Value, positional: list[Value], keywords: list[tuple[str, Value]], frame: Frame
+    ) -> Value | None:
+        """A method of a builtin type, `list.append`; None where there is no rule."""
+        raise NotImplementedError
+
+    def expand(self, items: tuple[Expr, ...], frame: Frame) -> list[Value] | None:
+        """Evaluate items, stars expanded."""
+        raise NotImplementedError
+
+    def exception_text(self, value: Ref) -> Value | None:
+        """`str()` of an exception instance."""
+        raise NotImplementedError
+
+    def run_pending(self, pending: Pending, frame: Frame) -> Value:
+        """Run the body of a coroutine or generator."""
+        raise NotImplementedError
+
+    def refine(self, test: Expr, taken: bool, frame: Frame) -> None:
+        """Narrow the names that `test` speaks of; supplied by the statements."""
+        raise NotImplementedError
+
+    def subscript(self, value: Value, index: Value, expr: Expr, frame: Frame) -> Value:
+        """`value[index]`."""
+        raise NotImplementedError
+
+    def _comprehension(self, expr: Expr, frame: Frame) -> Value:
+        raise NotImplementedError
+
+    def _call(self, expr: Expr, frame: Frame) -> Value:
+        raise NotImplementedError
+
+    def lookup(self, name: str, frame: Frame) -> Value:
+        """The value of a name."""
+        raise NotImplementedError
+
+    def identical(self, left: Value, right: Value) -> bool | None:
+        """Whether `left is right` must hold."""
+        raise NotImplementedError
+
+    def is_instance(self, value: Value, cls: Value) -> bool | None:
+        """Whether `isinstance(value, cls)` must hold."""
+        raise NotImplementedError
+
+    def augment(self, statement: Stmt, frame: Frame) -> None:
+        """`target op= value`."""
+        raise NotImplementedError
+
+    def exception_of(
+        self, value: Value, frame: Frame, expr: Expr
+    ) -> tuple[Class | str, tuple[str | HolePart, ...]]:
+        """Class and message of what a `raise` raises."""
+        raise NotImplementedError
+
+    def rows_of(self, value: Value) -> tuple[Value, ...] | None:
+        """The rows of a tensor with a known first size."""
+        raise NotImplementedError
+
+    def swallows(self, context: Expr, value: Value, frame: Frame) -> bool:
+        """Whether a context manager may swallow or expect an exception: `pytest.raises`, `suppress`."""
+        raise NotImplementedError
+
+    def enter(self, context: Expr, value: Value, frame: Frame) -> None:
+        """What entering a context manager changes: the ambient device."""
+        raise NotImplementedError
+
+    def entered(self, value: Value, frame: Frame) -> Value:
+        """What `with … as name` binds."""
+        raise NotImplementedError
+
+    # Budget
+
+    def step(self) -> None:
+        """Count one statement against the budget."""
+        self.steps += 1
+        if self.steps > STEP_LIMIT:
+            raise BudgetSpentError
+
+    # State
+
+    def snapshot(self, frame: Frame) -> State:
+        """The state now, safe from later changes."""
+        return dict(frame.variables), dict(self.heap)
+
+    def restore(self, frame: Frame, state: State) -> None:
+        """Go on from `state`, which is used up."""
+        frame.variables, self.heap = state
+
+    def join_states(self, states: list[State]) -> State:
+        """What holds on all of them; at least one."""
+        variables, heap = states[0]
+        for other, other_heap in states[1:]:
+            variables = {
+                name: value if name in other and other[name] is value else lattice.join(value, other[name])
+                for name, value in variables.items()
+                if name in other
+            } | {name: Unknown("maybe-unbound") for name in variables.keys() ^ other.keys()}
+            heap = join_heaps(heap, other_heap)
+        return variables, heap
+
+    # Heap
+
+    def new(self, kind: str, contents: HeapObject, cls: Class | str | None = None) -> Ref:
+        """Put a new object on the heap."""
+        ref = Ref(fresh_uid(), kind, cls)
+        self.heap[ref.uid] = contents
+        return ref
+
+    def contents(self, ref: Ref) -> HeapObject:
+        """What a reference holds."""
+        found = self.heap.get(ref.uid)
+        if found is None:
+            found = self.scopes.heap.get(ref.uid)
+        return UNKNOWN_CONTENTS[ref.kind] if found is None else found
+
+    def items_of(self, value: Value) -> tuple[Value, ...] | None:
+        """The items of a sequence of known length, in order, else None."""
+        match value:
+            case Seq(items=items):
+                return items
+            case Const(value=str() as text):
+                return tuple(Const(c) for c in text)
+            case Const(value=range() as numbers) if len(numbers) <= 1024:
+                return tuple(Const(n) for n in numbers)
+            case Ref():
+                match self.contents(value):
+                    case ListObject(items=items) | SetObject(items=items):
+                        return items
+                    case DictObject(items=pairs):
+                        return None if pairs is None else tuple(key for key, _ in pairs)
+                    case InstanceObject():
+                        return None
+            case _:
+                return None
+
+    def plain(self, value: Value) -> Value:
+        """The value as the operation rules take it: lists as snapshots, sizes as symbols."""
+        match value:
+            case Ref(kind="list"):
+                items = self.items_of(value)
+                return Unknown("list") if items is None else Seq(tuple(self.plain(i) for i in items), "list")
+            case Seq(items=items, kind=kind) if any(isinstance(i, (Ref, Unknown, Opaque)) for i in items):
+                return Seq(tuple(self.plain(i) for i in items), kind)
+            case Unknown(path=str()):
+                return self.as_size(value)
+            case _:
+                return value
+
+    def as_size(self, value: Value) -> Value:
+        """A size read from something unknown, `x.shape[0]`, as a symbol: reading it twice gives the same."""
+        if isinstance(value, Unknown) and value.path is not None and value.path.endswith(("]", ")")):
+            return Int(dims.of_symbol(dims.Symbol(value.path.split("#", 1)[-1], hash(value.path), 0)))
+        return value
+
+    def symbol(self, expr: Expr, frame: Frame, minimum: int | None = None) -> Int:
+        """A new int that is not known, named by the expression that gives it."""
+        name = expression_text(frame.module, frame.base, expr)
+        return Int(dims.of_symbol(dims.Symbol(name, fresh_uid(), minimum)))
+
+    def forget(self, value: Value, seen: set[int] | None = None) -> None:
+        """Something unknown may change what `value` refers to: forget its contents, and theirs."""
+        seen = set() if seen is None else seen
+        match value:
+            case Ref() if value.uid not in seen:
+                seen.add(value.uid)
+                contents = self.contents(value)
+                self.heap[value.uid] = UNKNOWN_CONTENTS[value.kind]
+                match contents:
+                    case ListObject(items=items) | SetObject(items=items):
+                        for item in items or ():
+                            self.forget(item, seen)
+                    case DictObject(items=pairs):
+                        for _, item in pairs or ():
+                            self.forget(item, seen)
+                    case InstanceObject(attributes=attributes):
+                        for _, item in attributes:
+                            self.forget(item, seen)
+            case Seq(items=items) | Union(options=items):
+                for item in items:
+                    self.forget(item, seen)
+            case Callable(target=target):
+                receiver = getattr(target, "receiver", None)
+                if receiver is not None:
+                    self.forget(receiver, seen)
+            case _:
+                return
+
+    # Places and text
+
+    def site(self, frame: Frame, expr: Expr) -> Site:
+        """Where an expression stands."""
+        return Site(frame.module.path, frame.base + expr[1], frame.base + expr[2])
+
+    def source(self, frame: Frame, expr: Expr) -> str:
+        """The expression as written, on one line."""
+        return expression_text(frame.module, frame.base, expr)
+
+    def placed(self, value: Value, frame: Frame, expr: Expr) -> Value:
+        """The value with this expression as the site of all that it decides anew."""
+        if isinstance(value, Tensor):
+            return lattice.with_sites(value, self.site(frame, expr))
+        if isinstance(value, Seq) and any(isinstance(i, Tensor) for i in value.items):
+            return Seq(tuple(self.placed(i, frame, expr) for i in value.items), value.kind)
+        return value
+
+    # Conditions
+
+    def depends_on_caller(self, expr: Expr, frame: Frame) -> bool:
+        """Whether an expression reads anything that comes from the frame's parameters."""
+        if frame.function is None:
+            return True
+        derived = frame.derived
+        return any(name in derived for name in names_in(expr))
+
+    def speculate(self, frame: Frame, thunk: Thunk[[], Value]) -> Value:
+        """Evaluate what may not be reached: a raise in it is no certain one, but stands in a root."""
+        try:
+            return thunk()
+        except Raising as raising:
+            if frame.root:
+                self.report(raising, frame)
+            else:
+                frame.unsure = True
+            return Unknown("raised")
+
+
+def names_in(expr: object) -> Iterable[str]:
+    """The names that an expression reads, nested ones included."""
+    stack: list[object] = [expr]
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, tuple) or not node:
+            continue
+        if node[0] == ir.NAME and len(node) == 4 and isinstance(node[3], str):
+            yield node[3]
+        else:
+            stack.extend(node)
+
+
+def join_heaps(left: dict[int, HeapObject], right: dict[int, HeapObject]) -> dict[int, HeapObject]:
+    """What holds of every object on both sides."""
+    joined: dict[int, HeapObject] = {}
+    for uid, contents in left.items():
+        other = right.get(uid)
+        joined[uid] = contents if other is None or other is contents else _join_contents(contents, other)
+    for uid, contents in right.items():
+        if uid not in joined:
+            joined[uid] = contents
+    return joined
+
+
+def _join_contents(left: HeapObject, right: HeapObject) -> HeapObject:
+    match left, right:
+        case (ListObject(items=a), ListObject(items=b)):
+            return ListObject(_join_items(a, b))
+        case (SetObject(items=a), SetObject(items=b)):
+            return SetObject(a if a == b else None)
+        case (DictObject(items=a), DictObject(items=b)):
+            if a is None or b is None or [k for k, _ in a] != [k for k, _ in b]:
+                return DictObject(None)
+            return DictObject(tuple((k, lattice.join(v, w)) for (k, v), (_, w) in zip(a, b, strict=True)))
+        case (InstanceObject(), InstanceObject()):
+            names = {name for name, _ in left.attributes} & {name for name, _ in right.attributes}
+            lost = len(names) < max(len(left.attributes), len(right.attributes))
+            attributes = tuple(
+                (name, lattice.join(value, right.get(name) or value)) for name, value in left.attributes if name in names
+            )
+            return InstanceObject(attributes, left.exact and right.exact, left.open or right.open or lost)
+        case _:
+            return left
+
+
+def _join_items(left: tuple[Value, ...] | None, right: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
+    if left is None or right is None or len(left) != len(right):
+        return None
+    return tuple(lattice.join(a, b) for a, b in zip(left, right, strict=True))
+
+
+def derived_names(function: Function) -> frozenset[str]:
+    """The locals of a function whose value comes from its parameters, whatever the order of statements."""
+    from raiselens_server.foresee.derived import derived
+
+    return derived(function.unit)
+
+
+__all__ = ["BudgetSpentError", "Core", "HolePart", "Stmt", "derived_names", "fresh_uid", "join_heaps", "names_in"]

@@ -1,0 +1,262 @@
+"""From a certain raise to a finding: which call to blame, what to say of it, and when to stay silent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raiselens_catalog.template import slug
+
+from raiselens_server.error import (
+    Foreseen,
+    Frame as ErrorFrame,
+    Hole,
+    Place,
+    RaisedError,
+    Related,
+    Severity,
+)
+from raiselens_server.foresee import exceptions
+from raiselens_server.foresee.core import names_in
+from raiselens_server.foresee.run import Run
+from raiselens_server.foresee.templates import message_template
+from raiselens_server.source import ir
+from raiselens_server.values import dims, dtypes
+from raiselens_server.values.lattice import HolePart, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from raiselens_server.foresee.frames import Frame, Level, Raising
+    from raiselens_server.foresee.scopes import Scopes
+    from raiselens_server.source.ir import Expr, Stmt
+    from raiselens_server.values.lattice import Value
+    from raiselens_server.values.ops import Ambient
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A foreseen error with what repairs need: the abstract raise, and which of its levels is the user's call."""
+
+    error: RaisedError
+    raising: Raising
+    level: int
+
+    @property
+    def call(self) -> Level:
+        """The level of the user's call."""
+        return self.raising.levels[self.level]
+
+    @property
+    def callee(self) -> Level | None:
+        """The level that the user's call enters, None where no followed function is entered."""
+        below = self.level + 1
+        return self.raising.levels[below] if below < len(self.raising.levels) else None
+
+
+class RootRun(Run):
+    """The run of one root; `named` says which files findings may be reported in."""
+
+    def __init__(self, scopes: Scopes, ambient: Ambient, named: Callable[[str], bool]) -> None:
+        super().__init__(scopes, ambient)
+        self.named = named
+        self.findings: list[Finding] = []
+
+    def report(self, raising: Raising, frame: Frame) -> bool:
+        """Take a certain raise that arrived in the root; False where this path ends in it all the same."""
+        if frame.quiet or raising.rule == "reraise":
+            return False
+        if any(self.catches(kind, raising, frame) is not False for kinds in frame.handlers for kind in kinds):
+            return False
+        level = self._blamed(raising)
+        if level is None or not raising.class_name or not exceptions.reported(self.class_chain(raising.cls)):
+            return False
+        if not self._decided_by_caller(raising, level):
+            return False
+        self.findings.append(Finding(self._error(raising, level, frame), raising, level))
+        return True
+
+    def _blamed(self, raising: Raising) -> int | None:
+        """The deepest level in a named file, outside the guarded function itself."""
+        deepest = len(raising.levels) - (1 if raising.implicit else 2)
+        for index in range(deepest, -1, -1):
+            if self.named(raising.levels[index].frame.module.path):
+                return index
+        return None
+
+    def _decided_by_caller(self, raising: Raising, level: int) -> bool:
+        below = raising.levels[level + 1 :]
+        if any(condition.derived for inner in below for condition in inner.conditions):
+            return True
+        if raising.implicit is None:
+            return False
+        if not below:
+            return True
+        guard = raising.levels[-1]
+        return raising.implicit != "binding" and any(
+            name in guard.frame.derived for name in names_in(header(guard.statement))
+        )
+
+    # What is said
+
+    def _error(self, raising: Raising, level: int, root: Frame) -> RaisedError:
+        call, guard = raising.levels[level], raising.levels[-1]
+        message, holes = render(raising.message)
+        param = raising.param or self._param(raising, level)
+        frames = tuple(
+            ErrorFrame(
+                inner.frame.module.path,
+                inner.frame.module.line_of(inner.at),
+                inner.frame.qualname,
+            )
+            for inner in raising.levels
+        )
+        when = " and ".join(root.branches) if root.branches else None
+        origin = Foreseen(
+            place=statement_place(call),
+            severity=Severity.ERROR,
+            rule=self._rule(raising, guard),
+            condition=raising.condition,
+            callee=self._callee(raising, level),
+            param=param,
+            holes=holes,
+            when=when,
+            message_certain=not any(inner.unsure for inner in raising.levels[level + 1 :]),
+            related=self._related(raising, level, param),
+        )
+        return RaisedError(raising.class_name, message, frames, origin)
+
+    def _callee(self, raising: Raising, level: int) -> str:
+        if level + 1 < len(raising.levels):
+            function = raising.levels[level + 1].frame.function
+            return "" if function is None else function.dotted
+        return raising.callee or ""
+
+    def _rule(self, raising: Raising, guard: Level) -> str:
+        if raising.rule:
+            return raising.rule
+        if raising.implicit:
+            return slug(f"{raising.callee or ''} {raising.condition or raising.class_name}")
+        module, base = guard.frame.module, guard.frame.base
+        template = None if guard.statement is None else message_template(module, base, guard.statement)
+        if template:
+            return slug(template)
+        return slug(f"{guard.frame.qualname} {raising.condition or raising.class_name}")
+
+    def _param(self, raising: Raising, level: int) -> str | None:
+        """The parameter of the called function that the guard is about."""
+        if level + 1 >= len(raising.levels) or raising.test is None:
+            return None
+        callee, guard = raising.levels[level + 1].frame, raising.levels[-1].frame
+        if callee.function is None:
+            return None
+        names = [parameter.name for parameter in callee.function.unit.parameters]
+        read = list(dict.fromkeys(_in_order(raising.test)))
+        if guard is callee:
+            direct = [name for name in read if name in names and name not in {"self", "cls"}]
+            if direct:
+                return direct[0]
+            return self._through_locals(read, callee, names)
+        values = [guard.variables.get(name) for name in read]
+        for value in values:
+            for name in names:
+                if value is not None and callee.variables.get(name) is value and isinstance(value, Tensor):
+                    return name
+        return None
+
+    def _through_locals(self, read: list[str], callee: Frame, names: list[str]) -> str | None:
+        from raiselens_server.source.module import flatten  # noqa: PLC0415 - only where a finding is made
+
+        assert callee.function is not None  # noqa: S101 - checked by the caller
+        for statement in flatten(callee.function.unit.body.block):
+            if statement[0] == ir.ASSIGN and any(t[0] == ir.NAME and t[3] in read for t in statement[3]):
+                for name in _in_order(statement[4]):
+                    if name in names:
+                        return name
+        return None
+
+    def _related(self, raising: Raising, level: int, param: str | None) -> tuple[Related, ...]:
+        if param is None or level + 1 >= len(raising.levels):
+            return ()
+        value = raising.levels[level + 1].frame.variables.get(param)
+        if not isinstance(value, Tensor):
+            return ()
+        site, text = deciding_site(value, raising.condition)
+        module = None if site is None else self.scopes.module_at(site.file)
+        if site is None or module is None or not self.named(site.file):
+            return ()
+        return (Related(Place(site.file, module.span(site.start, site.end)), f"`{param}` {text} here"),)
+
+
+def deciding_site(value: Tensor, condition: str) -> tuple[object, str]:
+    """Where the property that `condition` asks for was decided, and what it was decided to be."""
+    if ".device" in condition and value.device is not None:
+        shown = value.device.type if value.device.index is None else f"{value.device.type}:{value.device.index}"
+        return value.device_site, f"is put on {shown}"
+    if "dtype" in condition or "floating_point" in condition:
+        name = dtypes.only(value.dtypes)
+        return value.dtype_site, f"gets {name}" if name else "gets its dtype"
+    if value.shape is not None:
+        sizes = ", ".join("?" if size is None else dims.render(size) for size in value.shape)
+        return value.shape_site, f"gets shape ({sizes}{',' if len(value.shape) == 1 else ''})"
+    return value.shape_site, "gets its shape"
+
+
+def render(parts: tuple[str | HolePart, ...]) -> tuple[str, tuple[Hole, ...]]:
+    """The message as text, and where its holes are."""
+    text, holes = "", []
+    for part in parts:
+        if isinstance(part, str):
+            text += part
+        else:
+            shown = f"{{{part.expr}}}"
+            holes.append(Hole(len(text), len(text) + len(shown), part.expr))
+            text += shown
+    return text, tuple(holes)
+
+
+def header(statement: Stmt | None) -> Expr | None:
+    """The part of a statement before its blocks."""
+    if statement is None:
+        return None
+    match statement[0]:
+        case ir.IF | ir.WHILE:
+            return statement[:4]
+        case ir.FOR:
+            return statement[:5]
+        case ir.WITH | ir.MATCH:
+            return statement[:4]
+        case ir.TRY | ir.FUNCTION | ir.CLASS:
+            return statement[:3]
+        case _:
+            return statement
+
+
+def statement_place(level: Level) -> Place:
+    """The user's statement; of a compound one, its header."""
+    module, base, statement = level.frame.module, level.frame.base, level.statement
+    if statement is None:
+        return Place(module.path, module.span(level.at, level.at))
+    start, end = base + statement[1], base + statement[2]
+    match statement[0]:
+        case ir.IF | ir.WHILE | ir.MATCH:
+            end = base + statement[3][2]
+        case ir.FOR:
+            end = base + statement[4][2]
+        case ir.WITH:
+            last = statement[3][-1]
+            end = base + (last[1] or last[0])[2]
+        case _:
+            pass
+    return Place(module.path, module.span(start, end))
+
+
+def _in_order(expr: object) -> list[str]:
+    if not isinstance(expr, tuple) or not expr:
+        return []
+    if expr[0] == ir.NAME and len(expr) == 4 and isinstance(expr[3], str):  # noqa: PLR2004 - shape of NAME
+        return [expr[3]]
+    return [name for part in expr if isinstance(part, tuple) for name in _in_order(part)]
+
+
+__all__ = ["Finding", "RootRun", "Value", "deciding_site", "render"]

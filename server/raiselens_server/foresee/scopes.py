@@ -1,0 +1,290 @@
+"""Module scopes: what names are bound to at the top level of a module, and what imports give.
+
+Only bindings that cannot change count: a name bound once, or last by `def` or `class`, and never declared `global` by a
+function. Everything else is unknown.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING, Final
+
+from raiselens_server.foresee.frames import Frame, Raising
+from raiselens_server.foresee.objects import UNKNOWN_CONTENTS, Class, Function, InstanceObject, ModuleObject
+from raiselens_server.source import ir
+from raiselens_server.source.module import Module
+from raiselens_server.source.resolve import package_root
+from raiselens_server.values import dtypes, ops
+from raiselens_server.values.lattice import Callable, Const, DType, Named, Ref, Seq, Unknown, Value
+
+if TYPE_CHECKING:
+    from raiselens_server.foresee.core import Core
+    from raiselens_server.foresee.objects import HeapObject
+    from raiselens_server.foresee.run import Run
+    from raiselens_server.source.ir import Stmt
+    from raiselens_server.source.resolve import Resolver
+
+NAMED_FIRST: Final = frozenset({"torch", "numpy", "triton"})
+"""Libraries known by rule before their source is looked at."""
+
+RULED: Final = frozenset({"torch.nn.Module", "torch.Tensor", "torch.nn.Parameter", "torch.nn.parameter.Parameter"})
+"""Classes of torch that the interpreter itself knows."""
+
+BUILTINS: Final = frozenset(vars(builtins))
+STATIC_DEPTH: Final = 5
+
+
+class Scopes:
+    """The modules of a project, and their names' values."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+        self.heap: dict[int, HeapObject] = {}
+        self.overlays: dict[str, bytes] = {}
+        self._modules: dict[str, Module | None] = {}
+        self._values: dict[tuple[str, str], Value] = {}
+        self._named: dict[str, Value] = {}
+        self._busy: set[tuple[str, str]] = set()
+        self.static: Run | None = None
+        self.version: tuple[int, int] = (3, 11)
+
+    # Modules
+
+    def module_at(self, path: str) -> Module | None:
+        """The parsed file, None where it cannot be read."""
+        if path not in self._modules:
+            source = self.overlays.get(path)
+            if source is None:
+                try:
+                    with open(path, "rb") as file:
+                        source = file.read()
+                except OSError:
+                    self._modules[path] = None
+                    return None
+            self._modules[path] = self.make_module(path, source)
+        return self._modules[path]
+
+    def make_module(self, path: str, source: bytes) -> Module:
+        """Parse `source` as the content of `path`."""
+        name = package_root(path)[1]
+        return Module(path, name, source, is_package=path.endswith("__init__.py"))
+
+    def put(self, module: Module) -> Module | None:
+        """Let `module` stand for its path, and give back what stood there."""
+        previous = self._modules.get(module.path)
+        self._modules[module.path] = module
+        self.forget_values()
+        return previous
+
+    def restore(self, path: str, previous: Module | None) -> None:
+        """Undo a `put`."""
+        if previous is None:
+            self._modules.pop(path, None)
+        else:
+            self._modules[path] = previous
+        self.forget_values()
+
+    def forget_modules(self) -> None:
+        """Read every file anew when next asked for."""
+        self._modules.clear()
+        self.forget_values()
+
+    def drop(self, path: str) -> None:
+        """Read `path` anew when next asked for."""
+        self._modules.pop(path, None)
+        self.forget_values()
+
+    def forget_values(self) -> None:
+        """Forget evaluated names; parsed files stay."""
+        self._values.clear()
+        self._named.clear()
+        self.heap.clear()
+
+    def find_module(self, dotted: str, importer: Module) -> Module | None:
+        """The module of an absolute dotted name, as `importer` would import it."""
+        path = self.resolver.find(dotted, self.resolver.search_roots(importer.path))
+        return None if path is None else self.module_at(path)
+
+    # Imports
+
+    def import_module(self, dotted: str, importer: Module, *, submodule: str) -> Value:
+        """`import submodule`, bound to the module `dotted`."""
+        del submodule
+        if dotted.split(".", 1)[0] in NAMED_FIRST:
+            return Named(dotted)
+        module = self.find_module(dotted, importer)
+        return Named(dotted) if module is None else Callable(ModuleObject(module), dotted)
+
+    def import_from(self, importer: Module, level: int, dotted: str, name: str, run: Core) -> Value:
+        """`from dotted import name`; `level` dots before it."""
+        if level:
+            parts = importer.name.split(".")
+            drop = level - 1 if importer.is_package else level
+            if drop > len(parts):
+                return Unknown("import")
+            head = parts[: len(parts) - drop]
+            dotted = ".".join([*head, dotted] if dotted else head)
+        if dotted.split(".", 1)[0] in NAMED_FIRST:
+            return self.named(f"{dotted}.{name}", importer, run)
+        module = self.find_module(dotted, importer) if dotted else None
+        if module is None:
+            inner = self.find_module(f"{dotted}.{name}", importer)
+            return Named(f"{dotted}.{name}") if inner is None else Callable(ModuleObject(inner), inner.name)
+        value = self.attribute(module, name, run)
+        if value is not None:
+            return value
+        inner = self.find_module(f"{dotted}.{name}", importer)
+        return Unknown("import") if inner is None else Callable(ModuleObject(inner), inner.name)
+
+    def named(self, dotted: str, importer: Module, run: Core) -> Value:
+        """A name of a library that is known by rule: a dtype, a rule, or else its source."""
+        if dotted in self._named:
+            return self._named[dotted]
+        value = self._find_named(dotted, importer, run)
+        self._named[dotted] = value
+        return value
+
+    def _find_named(self, dotted: str, importer: Module, run: Core) -> Value:
+        head, _, name = dotted.rpartition(".")
+        if head == "torch":
+            dtype = dtypes.canonical(name)
+            if dtype is not None:
+                return DType(frozenset({dtype}))
+        if dotted in RULED or ops.knows(dotted) or not dotted.startswith("torch."):
+            return Named(dotted)
+        if self.find_module(dotted, importer) is not None:
+            return Named(dotted)
+        module = self.find_module(head, importer)
+        if module is None or head == "torch":
+            return Named(dotted)
+        value = self.attribute(module, name, run)
+        if isinstance(value, Callable) and isinstance(value.target, (Class, Function)):
+            return value
+        return Named(dotted)
+
+    # Names
+
+    def global_value(self, module: Module, name: str, run: Core) -> Value:
+        """A name looked up in a module's scope, then among the builtins."""
+        live = run.live.get(module.path)
+        if live is not None and name in live.variables and name not in module.rebound:
+            return live.variables[name]
+        if name == "__name__":
+            return Const("__main__" if live is not None else module.name)
+        value = self.attribute(module, name, run)
+        if value is not None:
+            return value
+        return Named(name) if name in BUILTINS else Unknown("name")
+
+    def attribute(self, module: Module, name: str, run: Core) -> Value | None:
+        """A top-level name of a module, None where it has no such name."""
+        key = (module.path, name)
+        found = self._values.get(key)
+        if found is not None:
+            return found
+        if key in self._busy:
+            return Unknown("cycle")
+        self._busy.add(key)
+        try:
+            value = self._attribute(module, name, run)
+        finally:
+            self._busy.discard(key)
+        if value is not None:
+            self._values[key] = value
+        return value
+
+    def _attribute(self, module: Module, name: str, run: Core) -> Value | None:
+        if name in module.rebound:
+            return Unknown("global")
+        statements = module.bindings.get(name)
+        if not statements:
+            return self._elsewhere(module, name, run)
+        if len(statements) > 1:
+            kinds = {statement[0] for statement in statements}
+            if not kinds <= {ir.FUNCTION, ir.CLASS} or not module.unconditional(statements[-1]):
+                return Unknown("several-bindings")
+        return self._bound(module, statements[-1], name)
+
+    def _elsewhere(self, module: Module, name: str, run: Core) -> Value | None:
+        if module.is_package:
+            inner = self.find_module(f"{module.name}.{name}", module)
+            if inner is not None:
+                return Callable(ModuleObject(inner), inner.name)
+        if not name.startswith("_"):
+            for statement in module.stars:
+                value = self._through_star(module, statement, name, run)
+                if value is not None:
+                    return value
+        return Unknown("module-getattr") if "__getattr__" in module.bindings else None
+
+    def _through_star(self, module: Module, statement: Stmt, name: str, run: Core) -> Value | None:
+        level, dotted = statement[3], statement[4]
+        if level:
+            parts = module.name.split(".")
+            drop = level - 1 if module.is_package else level
+            head = parts[: len(parts) - drop] if drop <= len(parts) else []
+            dotted = ".".join([*head, dotted] if dotted else head)
+        target = self.find_module(dotted, module) if dotted else None
+        return None if target is None or target is module else self.attribute(target, name, run)
+
+    def _bound(self, module: Module, statement: Stmt, name: str) -> Value:
+        static = self.static
+        assert static is not None  # noqa: S101 - set by the project before any use
+        frame = Frame(None, module, 0, {}, None, None, STATIC_DEPTH)
+        frame.quiet = 1
+        match statement[0]:
+            case ir.FUNCTION:
+                function = Function(statement[3], module, None)
+                return static.decorate(Callable(function, function.dotted), statement[3].decorators, frame)
+            case ir.CLASS:
+                cls = Class(statement[3], module, None)
+                return static.decorate(Callable(cls, cls.dotted), statement[3].decorators, frame)
+            case ir.IMPORT:
+                for dotted, alias in statement[3]:
+                    bound = alias or dotted.split(".", 1)[0]
+                    if bound == name:
+                        return self.import_module(dotted if alias else bound, module, submodule=dotted)
+                return Unknown("import")
+            case ir.FROM:
+                for original, alias in statement[5]:
+                    if alias == name:
+                        return self.import_from(module, statement[3], statement[4], original, static)
+                return Unknown("import")
+            case ir.ASSIGN | ir.ANNOTATED:
+                return self._assigned(statement, name, frame, static)
+            case _:
+                return Unknown("binding")
+
+    def _assigned(self, statement: Stmt, name: str, frame: Frame, static: Run) -> Value:
+        expr = statement[4] if statement[0] == ir.ASSIGN else statement[5]
+        if expr is None:
+            return Unknown("declared")
+        heap, static.heap = static.heap, self.heap
+        steps, static.steps = static.steps, 0
+        try:
+            value = static.evaluate(expr, frame)
+        except Raising:
+            return Unknown("raises")
+        except RecursionError:
+            return Unknown("depth")
+        finally:
+            static.heap = heap
+            static.steps = steps
+        targets = statement[3] if statement[0] == ir.ASSIGN else (statement[3],)
+        if any(target[0] == ir.NAME and target[3] == name for target in targets):
+            return self._settled(value, name)
+        for target in targets:
+            if target[0] in {ir.TUPLE, ir.LIST} and isinstance(value, Seq) and len(value.items) == len(target[3]):
+                for item, part in zip(target[3], value.items, strict=True):
+                    if item[0] == ir.NAME and item[3] == name:
+                        return self._settled(part, name)
+        return Unknown("binding")
+
+    def _settled(self, value: Value, name: str) -> Value:
+        """A module's object as it will be later: only constants by their name keep their contents."""
+        if isinstance(value, Ref):
+            if value.kind == "instance":
+                self.heap[value.uid] = InstanceObject(open=True, exact=True)
+            elif not name.isupper():
+                self.heap[value.uid] = UNKNOWN_CONTENTS[value.kind]
+        return value

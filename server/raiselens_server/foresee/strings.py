@@ -1,0 +1,157 @@
+"""How values print: `str`, `repr` and format specs, as parts of text with holes for what is not known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raiselens_server.values import dims, dtypes
+from raiselens_server.values.lattice import Const, Device, DType, HolePart, Int, Seq, Text
+
+if TYPE_CHECKING:
+    from raiselens_server.values.lattice import Value
+
+Parts = tuple["str | HolePart", ...]
+
+
+def hole(source: str) -> Parts:
+    """A part that is not known, named by its source."""
+    return (HolePart(source),)
+
+
+def str_parts(value: Value, source: str) -> Parts:
+    """`str(value)`."""
+    match value:
+        case Const(value=constant):
+            return (str(constant),)
+        case Text(parts=parts):
+            return parts
+        case _:
+            return repr_parts(value, source)
+
+
+def repr_parts(value: Value, source: str) -> Parts:
+    """`repr(value)`; `source` names the hole where it is not known."""
+    match value:
+        case Const(value=constant):
+            return (repr(constant),)
+        case DType(names=names):
+            name = dtypes.only(names)
+            return hole(source) if name is None else (f"torch.{name}",)
+        case Device(type=kind, index=index):
+            inner = f"type='{kind}'" if index is None else f"type='{kind}', index={index}"
+            return (f"device({inner})",)
+        case Int(dim=dim):
+            return hole(dims.render(dim) if source == "" else source)
+        case Seq(items=items, kind=kind):
+            return _sequence(items, kind, source)
+        case _:
+            return hole(source)
+
+
+def device_text(device: Device) -> str:
+    """`str(device)`."""
+    return device.type if device.index is None else f"{device.type}:{device.index}"
+
+
+def _sequence(items: tuple[Value, ...], kind: str, source: str) -> Parts:
+    opening, closing = {"tuple": ("(", ")"), "list": ("[", "]"), "torch.Size": ("torch.Size([", "])")}.get(kind, ("", ""))
+    if not opening:
+        return hole(source)
+    parts: list[str | HolePart] = [opening]
+    for index, item in enumerate(items):
+        if index:
+            parts.append(", ")
+        parts.extend(repr_parts(item, f"{source}[{index}]"))
+    if kind == "tuple" and len(items) == 1:
+        parts.append(",")
+    parts.append(closing)
+    return merge(parts)
+
+
+def merge(parts: list[str | HolePart]) -> Parts:
+    """Join neighbouring literals."""
+    merged: list[str | HolePart] = []
+    for part in parts:
+        if isinstance(part, str) and merged and isinstance(merged[-1], str):
+            merged[-1] += part
+        elif part != "":
+            merged.append(part)
+    return tuple(merged)
+
+
+def formatted(value: Value, conversion: str, spec: str | None, source: str) -> Parts:
+    """One replacement field of an f-string or of `format`; `spec` None where it is not known."""
+    if spec is None:
+        return hole(source)
+    match conversion:
+        case "":
+            if isinstance(value, Device):
+                parts: Parts = (device_text(value),)
+            else:
+                parts = str_parts(value, source)
+        case "s":
+            parts = (device_text(value),) if isinstance(value, Device) else str_parts(value, source)
+        case "r" | "a":
+            parts = repr_parts(value, source)
+        case _:
+            parts = hole(source)
+    if not spec:
+        return parts
+    if conversion == "" and isinstance(value, Const):
+        try:
+            return (format(value.value, spec),)
+        except (ValueError, TypeError):
+            return hole(source)
+    if len(parts) == 1 and isinstance(parts[0], str):
+        try:
+            return (format(parts[0], spec),)
+        except (ValueError, TypeError):
+            return hole(source)
+    return hole(source)
+
+
+def to_value(parts: Parts) -> Value:
+    """The text as a value."""
+    if not parts:
+        return Const("")
+    if len(parts) == 1 and isinstance(parts[0], str):
+        return Const(parts[0])
+    return Text(parts)
+
+
+def percent(template: str, values: tuple[Value, ...], sources: tuple[str, ...]) -> Parts | None:
+    """`template % values`; None where the directives are not understood."""
+    parts: list[str | HolePart] = []
+    rest, index = template, 0
+    while True:
+        before, mark, rest = rest.partition("%")
+        parts.append(before)
+        if not mark:
+            break
+        if rest.startswith("%"):
+            parts.append("%")
+            rest = rest[1:]
+            continue
+        width = 0
+        while width < len(rest) and rest[width] in "0123456789.-+# ":
+            width += 1
+        if width >= len(rest) or index >= len(values) or rest[0] == "(":
+            return None
+        kind, spec = rest[width], rest[:width]
+        rest = rest[width + 1 :]
+        value, source = values[index], sources[index]
+        index += 1
+        if isinstance(value, Const) and not isinstance(value.value, (tuple, type(...))):
+            try:
+                parts.append(f"%{spec}{kind}" % value.value)
+            except (TypeError, ValueError):
+                return None
+        elif spec:
+            parts.extend(hole(source))
+        elif kind == "r":
+            parts.extend(repr_parts(value, source))
+        elif isinstance(value, Device):
+            parts.append(device_text(value))
+        else:
+            parts.extend(str_parts(value, source))
+    return merge(parts) if index == len(values) else None
