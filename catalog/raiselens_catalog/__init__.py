@@ -32,7 +32,8 @@ Every refusal is a `CatalogError`: `str(error)` is the one line to print, naming
 `lint.lint_files`.
 """
 
-from raiselens_catalog.layers import Catalog, Entry, Layer, records_root, stubs_root, user_data_dir
+from raiselens_catalog.entry import Entry, Layer
+from raiselens_catalog.layers import Catalog, records_root, stubs_root, user_data_dir
 from raiselens_catalog.match import Candidate, FrameLike, HoleLike, How
 from raiselens_catalog.pages import hover, json_text, markdown
 from raiselens_catalog.record import CatalogError, Envelope, Guard, Record, with_source

@@ -12,30 +12,29 @@ records carry (guard, other classes, related ids) is kept from the hidden one wh
 
 from __future__ import annotations
 
-import enum
 import os
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from raiselens_catalog.curated import Curated, Sample, read_family
-from raiselens_catalog.index import TemplateIndex
+from raiselens_catalog.curated import read_family
+from raiselens_catalog.entry import Entry, Layer, entry_of_curated, entry_of_item
 from raiselens_catalog.match import (
     Candidate,
     FrameLike,
     Hit,
     HoleLike,
+    How,
     Target,
     compare,
     compare_fuzzily,
     ranked,
     words_of,
 )
-from raiselens_catalog.record import CatalogError, Envelope, Guard, Item, Record, dumps, items_from_text
-from raiselens_catalog.template import Template
+from raiselens_catalog.memory import MemorySource
+from raiselens_catalog.record import CatalogError, Envelope, Item, items_from_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 DATA_VARIABLE: Final = "RAISELENS_DATA"
 """Environment variable that names the data folder, in place of the platform's own."""
@@ -47,66 +46,45 @@ DATASET_VERSION: Final = "2026-11-30T00:00:00.000Z"
 """`datasetVersion` of the bundled records."""
 
 
-class Layer(enum.IntEnum):
-    """Where a record comes from; the greater wins."""
+class Source(Protocol):
+    """A layer, in memory or on disk."""
 
-    BUNDLED = 0
-    BUILT = 1
-    USER = 2
-    TEAM = 3
-    WORKSPACE = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A record as the catalog holds it. `origin` is the file it came from."""
-
-    record: Record
     layer: Layer
-    template: Template | None
-    envelope: Envelope | None = None
-    guard: Guard | None = None
-    classes: tuple[str, ...] = ()
-    related: tuple[str, ...] = ()
-    matches: tuple[Sample, ...] = ()
-    near_misses: tuple[Sample, ...] = ()
-    origin: str = ""
 
-    def to_json(self) -> str:
-        """The record as it was imported: the same JSON, with its envelope where it had one."""
-        return dumps(Item(self.record, self.envelope).to_json())
+    def __len__(self) -> int: ...
 
-    def target(self) -> Target | None:
-        """What matching needs; None for a record without a usable template."""
-        if self.template is None:
-            return None
-        record = self.record
-        names = ((record.error_class,) if record.error_class else ()) + self.classes
-        return Target(
-            id=record.id,
-            slug=record.slug,
-            template=self.template,
-            class_names=names,
-            file=record.file_path or "",
-            line=record.line_number or 0,
-            function=self.guard.function if self.guard else "",
-            layer=self.layer,
-        )
+    def entries(self) -> Iterator[Entry]:
+        """All entries."""
+
+    def get(self, key: str) -> Entry | None:
+        """The entry of an id or a slug."""
+
+    def holds(self, record_id: str) -> bool:
+        """Whether it has a record of this id."""
+
+    def matching(self, message: str) -> Iterable[Target]:
+        """The targets whose template is the whole message."""
+
+    def close_to(self, words: Sequence[str]) -> Iterable[Target]:
+        """The targets that a fuzzy comparison may find close."""
+
+    def search(self, words: Sequence[str], limit: int) -> list[tuple[int, Entry]]:
+        """The entries that hold all words, with a score."""
+
+    def near(self, entry: Entry) -> Iterable[Entry]:
+        """The entries raised near `entry`, the nearest first."""
 
 
 class Catalog:
-    """All layers, opened. Reading is safe from several threads; `import_file` is for one at a time."""
+    """All layers, opened. For one thread at a time."""
 
-    def __init__(self, entries: Iterable[Entry], *, data_dir: Path | None = None, problems: Iterable[str] = ()) -> None:
-        """Layer `entries`; `data_dir` is where `import_file` writes."""
+    def __init__(
+        self, sources: Iterable[Source], *, data_dir: Path | None = None, problems: Iterable[str] = ()
+    ) -> None:
+        """Layer `sources`; of one layer the later wins. `data_dir` is where `import_file` writes."""
+        self._sources = sorted(sources, key=lambda source: source.layer)
         self._data_dir = data_dir
         self._problems = list(problems)
-        self._entries: dict[str, Entry] = {}
-        self._slugs: dict[str, str] = {}
-        for entry in sorted(entries, key=lambda entry: entry.layer):
-            self._add(entry)
-        self._index: TemplateIndex | None = None
-        self._targets: list[Target] = []
 
     @classmethod
     def open(
@@ -119,23 +97,26 @@ class Catalog:
     ) -> Catalog:
         """Open the layers. `catalogs` are the team's files, which must be readable (CatalogError).
 
-        What is broken in the user's or the workspace's files is left out and told by `problems`.
+        What is broken in the built, the user's or the workspace's files is left out and told by `problems`.
         """
-        entries: list[Entry] = []
+        sources: list[Source] = []
         problems: list[str] = []
         if bundled:
-            for path in sorted(records_root().glob("*.toml")):
-                entries += _read(path, Layer.BUNDLED, problems)
+            families = sorted(records_root().glob("*.toml"))
+            sources.append(_memory(Layer.BUNDLED, families, problems))
         home = data_dir if data_dir is not None else user_data_dir()
-        user_file = home / USER_FILE
-        if user_file.is_file():
-            entries += _read_or_tell(user_file, Layer.USER, problems)
-        for path in catalogs:
-            entries += _read(path, Layer.TEAM, problems)
+        for layer, name in ((Layer.BUILT, BUILT_FILE), (Layer.USER, USER_FILE)):
+            path = home / name
+            if path.is_file():
+                try:
+                    sources.append(_stored(layer, path))
+                except CatalogError as error:
+                    problems.append(str(error))
+        sources += [_team(path, problems) for path in catalogs]
         if workspace is not None:
-            for path in _catalog_files(workspace / WORKSPACE_FOLDER):
-                entries += _read_or_tell(path, Layer.WORKSPACE, problems)
-        return cls(entries, data_dir=home, problems=problems)
+            files = _catalog_files(workspace / WORKSPACE_FOLDER)
+            sources.append(_memory(Layer.WORKSPACE, files, problems, forgiving=True))
+        return cls(sources, data_dir=home, problems=problems)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -143,16 +124,25 @@ class Catalog:
         return tuple(self._problems)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        if len(self._sources) == 1:
+            return len(self._sources[0])
+        return sum(1 for _ in self.entries())
 
     def entries(self) -> Iterator[Entry]:
-        """All entries that are not hidden by a later layer."""
-        return iter(self._entries.values())
+        """All entries that are not hidden by a later layer, the earlier layers' first."""
+        for at, source in enumerate(self._sources):
+            later = self._sources[at + 1 :]
+            for entry in source.entries():
+                if not any(other.holds(entry.record.id) for other in later):
+                    yield self._whole(entry, at)
 
     def get(self, key: str) -> Entry | None:
         """The entry of an id or a slug; None where unknown."""
-        entry = self._entries.get(key)
-        return entry if entry is not None else self._entries.get(self._slugs.get(key, ""))
+        for source in reversed(self._sources):
+            entry = source.get(key)
+            if entry is not None:
+                return self._newest(entry.record.id)
+        return None
 
     def require(self, key: str) -> Entry:
         """The entry of an id or a slug; CatalogError where unknown."""
@@ -168,20 +158,17 @@ class Catalog:
         return self.require(key).to_json()
 
     def related(self, entry: Entry) -> tuple[Entry, ...]:
-        """The entries of an entry's related errors: those it names, else those raised in the same function or file."""
+        """The entries of an entry's related errors: those it names, else those raised near it."""
         if entry.related:
-            found = [self.get(key) for key in entry.related]
-            return tuple(other for other in found if other is not None)
-        path = entry.record.file_path
-        if not path:
-            return ()
-        return tuple(
-            other
-            for other in self._entries.values()
-            if other.record.file_path == path
-            and other.record.repo == entry.record.repo
-            and other.record.id != entry.record.id
-        )[:RELATED_LIMIT]
+            named = (self.get(key) for key in entry.related)
+            return tuple(other for other in named if other is not None)
+        found: dict[str, Entry] = {}
+        for source in reversed(self._sources):
+            for other in source.near(entry):
+                found.setdefault(other.record.id, other)
+                if len(found) >= RELATED_LIMIT:
+                    return tuple(found.values())
+        return tuple(found.values())
 
     def match(
         self,
@@ -197,30 +184,37 @@ class Catalog:
         `class_name` is the class as printed, empty where unknown. `frames` are outermost first. `holes` are the unknown
         parts of a foreseen message.
         """
-        index = self._indexed()
-        compared = (compare(self._targets[row], class_name, message, frames, holes) for row in index.matching(message))
-        hits: list[Hit] = [hit for hit in compared if hit is not None]
+        hits = self._hits(
+            lambda source: source.matching(message),
+            lambda target: compare(target, class_name, message, frames, holes),
+        )
         if not hits:
             words = words_of(message)
-            closer = (compare_fuzzily(target, class_name, words) for target in self._targets)
-            hits = [hit for hit in closer if hit is not None]
+            hits = self._hits(
+                lambda source: source.close_to(words), lambda target: compare_fuzzily(target, class_name, words)
+            )
         return tuple(self._candidate(hit, rank) for hit, rank in ranked(hits)[:limit])
 
     def match_guard(self, qualname: str, condition: str) -> Entry | None:
         """The entry of the guard with this dotted name (module and function) and condition; None where unknown."""
-        for entry in self._entries.values():
-            guard = entry.guard
-            if guard and guard.condition == condition and f"{guard.module}.{guard.qualname}" == qualname:
-                return entry
+        for source in reversed(self._sources):
+            if isinstance(source, MemorySource):
+                for entry in source.entries():
+                    guard = entry.guard
+                    if guard and guard.condition == condition and f"{guard.module}.{guard.qualname}" == qualname:
+                        return self._newest(entry.record.id)
         return None
 
     def search(self, text: str, limit: int = 20) -> tuple[Entry, ...]:
-        """The entries that hold all words of `text` (as word beginnings), those with more of them in front first."""
+        """The entries that hold all words of `text`, those with more of them in front first."""
         words = words_of(text)
         if not words:
             return ()
-        scored = [(score, entry) for entry in self._entries.values() if (score := _search_score(entry, words))]
-        scored.sort(key=lambda pair: (-pair[0], pair[1].record.slug))
+        best: dict[str, tuple[int, Entry]] = {}
+        for source in self._sources:
+            for score, entry in source.search(words, limit):
+                best[entry.record.id] = (score, entry)
+        scored = sorted(best.values(), key=lambda pair: (-pair[0], pair[1].mined, pair[1].record.slug))
         return tuple(entry for _, entry in scored[:limit])
 
     def find(self, text: str, limit: int = 20) -> tuple[Entry, ...]:
@@ -229,50 +223,68 @@ class Catalog:
         if entry is not None:
             return (entry,)
         class_name, _, message = text.partition(": ")
-        candidates = self.match("", text) or (self.match(class_name, message) if message else ())
+        candidates = self.match(class_name, message) if message and class_name.replace(".", "").isidentifier() else ()
+        if not candidates or candidates[0].how is How.FUZZY:
+            whole = self.match("", text)
+            candidates = whole if (whole and whole[0].how is not How.FUZZY) or not candidates else candidates
         return tuple(candidate.entry for candidate in candidates) or self.search(text, limit)
 
     def import_file(self, path: Path) -> tuple[Entry, ...]:
         """Read records from `path` into the user layer; CatalogError and nothing written where any is broken."""
         items = _items(path)
         home = self._data_dir if self._data_dir is not None else user_data_dir()
-        kept = {item.record.id: item for item in _items(home / USER_FILE)} if (home / USER_FILE).is_file() else {}
-        kept |= {item.record.id: item for item in items}
-        _write_whole(home / USER_FILE, "".join(dumps(item.to_json()) + "\n" for item in kept.values()))
-        entries = [_entry(Curated(item.record), Layer.USER, str(path), self._problems, item.envelope) for item in items]
-        for entry in entries:
-            if entry.record.id not in self._entries or self._entries[entry.record.id].layer <= Layer.USER:
-                self._add(entry)
-        self._index = None
-        return tuple(self._entries[entry.record.id] for entry in entries)
+        from raiselens_catalog.store import StoreSource, open_store
 
-    def _add(self, entry: Entry) -> None:
-        hidden = self._entries.get(entry.record.id)
-        if hidden is not None:
-            entry = replace(
-                entry,
-                guard=entry.guard or hidden.guard,
-                classes=entry.classes or hidden.classes,
-                related=entry.related or hidden.related,
-            )
-            self._slugs.pop(hidden.record.slug, None)
-        self._entries[entry.record.id] = entry
-        self._slugs[entry.record.slug] = entry.record.id
+        user = next((source for source in self._sources if source.layer is Layer.USER), None)
+        if not isinstance(user, StoreSource):
+            user = StoreSource(Layer.USER, open_store(home / USER_FILE, create=True))
+            self._sources = sorted([*self._sources, user], key=lambda source: source.layer)
+        with user.store.writing():
+            user.store.put_items(items)
+        entries = [entry_of_item(item, Layer.USER, str(path)) for item in items]
+        self._problems += [entry.problem for entry in entries if entry.problem]
+        return tuple(self._newest(entry.record.id) or entry for entry in entries)
 
-    def _indexed(self) -> TemplateIndex:
-        index = self._index
-        if index is None:
-            targets = [target for entry in self._entries.values() if (target := entry.target()) is not None]
-            index = TemplateIndex.build([target.template for target in targets])
-            self._targets, self._index = targets, index
-        return index
+    def _hits(self, targets: Callable[[Source], Iterable[Target]], judge: Callable[[Target], Hit | None]) -> list[Hit]:
+        """The hits of all layers, without those on records that a later layer hides."""
+        hits: list[Hit] = []
+        for at, source in enumerate(self._sources):
+            later = self._sources[at + 1 :]
+            for target in targets(source):
+                hit = judge(target)
+                if hit is not None and not any(other.holds(target.id) for other in later):
+                    hits.append(hit)
+        return hits
+
+    def _newest(self, record_id: str) -> Entry | None:
+        for at in range(len(self._sources) - 1, -1, -1):
+            entry = self._sources[at].get(record_id)
+            if entry is not None and entry.record.id == record_id:
+                return self._whole(entry, at)
+        return None
+
+    def _whole(self, entry: Entry, at: int) -> Entry:
+        """An entry of the source at `at` over the entries of its id in the sources before it."""
+        for source in reversed(self._sources[:at]):
+            hidden = source.get(entry.record.id)
+            if hidden is not None and hidden.record.id == entry.record.id:
+                entry = entry.over(hidden)
+        return entry
 
     def _candidate(self, hit: Hit, rank: int) -> Candidate:
-        entry = self._entries[hit.target.id]
-        return Candidate(hit.target.id, hit.target.slug, hit.how, hit.captures, rank, lambda: entry)
+        record_id = hit.target.id
+
+        def load() -> Entry:
+            entry = self._newest(record_id)
+            if entry is None:
+                raise CatalogError(f"record {record_id} was removed meanwhile", remedy="ask again")
+            return entry
+
+        return Candidate(record_id, hit.target.slug, hit.how, hit.captures, rank, load)
 
 
-USER_FILE: Final = "records.jsonl"
+USER_FILE: Final = "user.sqlite"
+BUILT_FILE: Final = "built.sqlite"
 RELATED_LIMIT: Final = 8
 
 
@@ -318,72 +330,34 @@ def _items(path: Path) -> tuple[Item, ...]:
     return items_from_text(text, file=str(path))
 
 
-def _read(path: Path, layer: Layer, problems: list[str]) -> list[Entry]:
+def _memory(layer: Layer, paths: Iterable[Path], problems: list[str], *, forgiving: bool = False) -> MemorySource:
+    """A layer from files of records; `forgiving` leaves out files that are broken."""
+    entries: list[Entry] = []
+    for path in paths:
+        try:
+            entries += _read(path, layer)
+        except CatalogError as error:
+            if not forgiving:
+                raise
+            problems.append(str(error))
+    problems += [entry.problem for entry in entries if entry.problem]
+    return MemorySource(layer, entries)
+
+
+def _read(path: Path, layer: Layer) -> list[Entry]:
     if path.suffix == ".toml":
-        return [_entry(curated, layer, str(path), problems) for curated in read_family(path)]
-    return [_entry(Curated(item.record), layer, str(path), problems, item.envelope) for item in _items(path)]
+        envelope = Envelope(extras={"datasetVersion": DATASET_VERSION}) if layer is Layer.BUNDLED else None
+        return [entry_of_curated(curated, layer, str(path), envelope) for curated in read_family(path)]
+    return [entry_of_item(item, layer, str(path)) for item in _items(path)]
 
 
-def _read_or_tell(path: Path, layer: Layer, problems: list[str]) -> list[Entry]:
-    try:
-        return _read(path, layer, problems)
-    except CatalogError as error:
-        problems.append(str(error))
-        return []
+def _team(path: Path, problems: list[str]) -> Source:
+    from raiselens_catalog.store import is_store
+
+    return _stored(Layer.TEAM, path) if is_store(path) else _memory(Layer.TEAM, [path], problems)
 
 
-def _entry(curated: Curated, layer: Layer, origin: str, problems: list[str], envelope: Envelope | None = None) -> Entry:
-    record = curated.record
-    template: Template | None
-    try:
-        if record.message_pattern is not None:
-            template = Template.from_pattern(record.message_pattern, record.error_message)
-        else:
-            template = Template.from_message(record.error_message)
-    except CatalogError as error:
-        problems.append(f"{origin}: record {record.id}: {error}")
-        template = None
-    if layer is Layer.BUNDLED:
-        envelope = Envelope(extras={"datasetVersion": DATASET_VERSION})
-    return Entry(
-        record=record,
-        layer=layer,
-        template=template,
-        envelope=envelope,
-        guard=curated.guard,
-        classes=curated.classes,
-        related=curated.related,
-        matches=curated.matches,
-        near_misses=curated.near_misses,
-        origin=origin,
-    )
+def _stored(layer: Layer, path: Path) -> Source:
+    from raiselens_catalog.store import StoreSource, open_store
 
-
-def _search_score(entry: Entry, words: Sequence[str]) -> int:
-    """Three for a word of the title, two for one of slug, class or tags, one for one of the text; 0 if one is missing."""
-    record = entry.record
-    fields = (
-        (3, record.error_message),
-        (2, f"{record.id} {record.slug} {record.error_class or ''} {' '.join(record.tags)} {record.repo}"),
-        (1, f"{record.documentation or ''} {record.trigger_scenarios or ''} {record.common_situations or ''}"),
-    )
-    found = [(weight, text.lower()) for weight, text in fields]
-    scores = [max((weight for weight, text in found if word in text), default=0) for word in words]
-    return sum(scores) if all(scores) else 0
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Replace a file at once: a reader sees the old text or the new one."""
-    import tempfile
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False, newline="\n") as handle:
-            handle.write(text)
-        Path(handle.name).replace(path)
-    except OSError as error:
-        raise CatalogError(
-            f"cannot be written: {error.strerror}",
-            file=str(path),
-            remedy=f"free the folder or name another by {DATA_VARIABLE}",
-        ) from None
+    return StoreSource(layer, open_store(path))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from raiselens_catalog.layers import Entry
+    from raiselens_catalog.entry import Entry
     from raiselens_catalog.template import Template
 
 
@@ -64,7 +64,8 @@ class How(enum.Enum):
 class Target:
     """What matching needs of a record. `class_names` are all that its error is seen with; empty: any class.
 
-    `layer` is higher for layers that win. `function` is the name a frame carries, empty where not known.
+    `layer` is higher for layers that win. `function` is the name a frame carries, empty where not known. `mined`
+    records, which only repeat the source, give way to those written by people.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Target:
     line: int
     function: str
     layer: int
+    mined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +138,15 @@ def compare(
     if class_name and target.class_names and _class_agrees(target.class_names, class_name):
         if weight < EXACT_WEIGHT and agreement < _SAME_FUNCTION:
             return None
-        return Hit(target, How.EXACT, (agreement, weight, target.layer), known)
+        return Hit(target, How.EXACT, _score(target, agreement, weight), known)
     if weight < TEMPLATE_WEIGHT and agreement < _SAME_FUNCTION:
         return None
-    return Hit(target, How.TEMPLATE, (agreement, weight, target.layer), known)
+    return Hit(target, How.TEMPLATE, _score(target, agreement, weight), known)
+
+
+def _score(target: Target, agreement: int, weight: int) -> tuple[int, ...]:
+    """What orders hits of one `How`, the most telling first: the function, the literal text, who wrote it, the line."""
+    return (min(agreement, _SAME_FUNCTION), weight, int(not target.mined), agreement, target.layer)
 
 
 def compare_fuzzily(target: Target, class_name: str, message_words: Sequence[str]) -> Hit | None:

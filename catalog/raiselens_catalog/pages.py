@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from raiselens_catalog.layers import Catalog, Entry
+    from raiselens_catalog.entry import Entry
+    from raiselens_catalog.layers import Catalog
     from raiselens_catalog.record import Record
 
 TITLE_LENGTH: Final = 120

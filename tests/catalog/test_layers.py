@@ -99,12 +99,12 @@ def test_a_workspace_can_hold_curated_families(tmp_path: Path):
 
 def test_broken_files_of_the_user_are_told_and_left_out(tmp_path: Path, data: Path):
     data.mkdir()
-    (data / "records.jsonl").write_text("{", encoding="utf-8")
+    (data / "user.sqlite").write_text("no database", encoding="utf-8")
     (tmp_path / ".raiselens/records").mkdir(parents=True)
     (tmp_path / ".raiselens/records/bad.toml").write_text("[[record]]\nrepo = \n")
     catalog = Catalog.open(workspace=tmp_path)
     first, second = catalog.problems
-    assert first.startswith(f"{data / 'records.jsonl'}:1: not JSON")
+    assert first.startswith(f"{data / 'user.sqlite'}: cannot be used: file is not a database; ")
     assert second.startswith(f"{tmp_path / '.raiselens/records/bad.toml'}:2: not TOML")
     assert catalog.get(POOL) is not None
 

@@ -1,0 +1,91 @@
+"""A layer that is held in memory: curated families and small files of records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raiselens_catalog.index import TemplateIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from raiselens_catalog.entry import Entry, Layer
+    from raiselens_catalog.match import Target
+
+
+class MemorySource:
+    """Entries of one layer; of two with one id the later is kept."""
+
+    def __init__(self, layer: Layer, entries: Iterable[Entry]) -> None:
+        """Take `entries` in; the index is built on the first match."""
+        self.layer = layer
+        self._entries = {entry.record.id: entry for entry in entries}
+        self._slugs = {entry.record.slug: entry for entry in self._entries.values()}
+        self._index: TemplateIndex | None = None
+        self._targets: list[Target] = []
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def entries(self) -> Iterator[Entry]:
+        """All entries."""
+        return iter(self._entries.values())
+
+    def get(self, key: str) -> Entry | None:
+        """The entry of an id or a slug."""
+        return self._entries.get(key) or self._slugs.get(key)
+
+    def holds(self, record_id: str) -> bool:
+        """Whether it has a record of this id."""
+        return record_id in self._entries
+
+    def matching(self, message: str) -> Iterator[Target]:
+        """The targets whose template is the whole message."""
+        index = self._indexed()
+        return (self._targets[row] for row in index.matching(message))
+
+    def close_to(self, words: Sequence[str]) -> Iterable[Target]:
+        """The targets that a fuzzy comparison may find close: here all."""
+        del words
+        self._indexed()
+        return self._targets
+
+    def search(self, words: Sequence[str], limit: int) -> list[tuple[int, Entry]]:
+        """The entries that hold all words, with a score."""
+        del limit
+        return [(score, entry) for entry in self._entries.values() if (score := search_score(entry, words))]
+
+    def near(self, entry: Entry) -> Iterator[Entry]:
+        """The entries raised in the same function, then those raised in the same file."""
+        path = entry.record.file_path
+        others = [
+            other
+            for other in self._entries.values()
+            if path and other.record.file_path == path and other.record.id != entry.record.id
+        ]
+        same = [
+            other for other in others if other.guard and entry.guard and other.guard.qualname == entry.guard.qualname
+        ]
+        yield from same
+        yield from (other for other in others if other not in same)
+
+    def _indexed(self) -> TemplateIndex:
+        index = self._index
+        if index is None:
+            targets = [target for entry in self._entries.values() if (target := entry.target()) is not None]
+            index = TemplateIndex.build([target.template for target in targets])
+            self._targets, self._index = targets, index
+        return index
+
+
+def search_score(entry: Entry, words: Sequence[str]) -> int:
+    """Three for a word of the message, two for one of the names, one for one of the prose; 0 if one is missing."""
+    record = entry.record
+    fields = (
+        (3, record.error_message),
+        (2, f"{record.id} {record.slug} {record.error_class or ''} {' '.join(record.tags)} {record.repo}"),
+        (1, f"{record.documentation or ''} {record.trigger_scenarios or ''} {record.common_situations or ''}"),
+    )
+    found = [(weight, text.lower()) for weight, text in fields]
+    scores = [max((weight for weight, text in found if word in text), default=0) for word in words]
+    return sum(scores) if all(scores) else 0
