@@ -36,7 +36,7 @@ def check(project: Project, catalog: Catalog, path: str, text: str | None = None
     """Foresee, match and repair the errors of one file. Raises OSError where it cannot be read."""
     report = project.check(path, text)
     diagnoses = tuple(
-        Diagnosis(error, match_record(catalog, error), _repairs(project, error) if repairs else ())
+        Diagnosis(error, match_record(catalog, error), repairs_of(project, error) if repairs else ())
         for error in report.errors
     )
     return Checked(report.file, diagnoses, report.statistics)
@@ -114,7 +114,8 @@ def _same_class(left: str, right: str) -> bool:
     return left.rpartition(".")[2] == right.rpartition(".")[2]
 
 
-def _repairs(project: Project, error: RaisedError) -> tuple[Repair, ...]:
+def repairs_of(project: Project, error: RaisedError) -> tuple[Repair, ...]:
+    """The repairs of one foreseen error, each re-checked on the edited text."""
     # Imported late: a log is explained without the repairs' own machinery.
     from raiselens_server.repair import repairs_for
 
@@ -128,4 +129,4 @@ def _repairs_of_observed(project: Project, error: RaisedError) -> tuple[Repair, 
         case _:
             pass
     twin = foreseen_twin(project, error)
-    return () if twin is None else _repairs(project, twin)
+    return () if twin is None else repairs_of(project, twin)

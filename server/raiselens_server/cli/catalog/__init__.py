@@ -12,9 +12,6 @@ command = lazy_group(
         "search": "find records by words",
         "import": "add records to the user's own",
         "export": "print a record's JSON as it was imported",
-        "build": "mine records from installed libraries",
-        "site": "write static pages of all records",
-        "lint": "check record files",
     },
     "Look up, search, import and build error records.",
 )

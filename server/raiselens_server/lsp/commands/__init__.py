@@ -1,0 +1,1 @@
+"""`workspace/executeCommand`: one file a command, each given its argument object and the client's progress token."""

@@ -1,0 +1,56 @@
+"""Settings, files and folders that change while the server runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from raiselens_server.lsp import diagnostics
+from raiselens_server.lsp.tasks import spawn
+
+if TYPE_CHECKING:
+    from raiselens_server.lsp.server import RaiselensServer
+
+SECTION = "raiselens"
+
+
+def changed(server: RaiselensServer, params: types.DidChangeConfigurationParams) -> None:
+    """Take the settings that came along, or ask for them."""
+    settings = params.settings
+    if isinstance(settings, dict) and settings:
+        own = settings.get(SECTION, settings)
+        _apply(server, own if isinstance(own, dict) else {})
+        return
+    workspace = server.client_capabilities.workspace
+    if workspace is not None and workspace.configuration:
+        spawn(_ask(server))
+
+
+def files_changed(server: RaiselensServer, params: types.DidChangeWatchedFilesParams) -> None:
+    """Forget what was read from disk; open documents are not on it."""
+    if any(server.snapshot(change.uri) is None for change in params.changes):
+        spawn(_forget(server))
+
+
+def folders_changed(server: RaiselensServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
+    """Look at everything again with the new folders."""
+    del params
+    _apply(server, server.editor)
+
+
+async def _ask(server: RaiselensServer) -> None:
+    items = [types.ConfigurationItem(section=SECTION)]
+    answer = await server.workspace_configuration_async(types.ConfigurationParams(items))
+    own = next(iter(answer), None)
+    _apply(server, own if isinstance(own, dict) else {})
+
+
+def _apply(server: RaiselensServer, editor: dict[str, Any]) -> None:
+    spawn(server.worker.ask(server.configure(editor)))
+    diagnostics.refresh_soon(server)
+
+
+async def _forget(server: RaiselensServer) -> None:
+    await server.worker.ask(lambda: server.session().forget())
+    diagnostics.refresh_soon(server)

@@ -1,0 +1,131 @@
+"""The server object: what all methods share."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
+
+from raiselens_server import __version__
+from raiselens_server.lsp.convert import Encoding, FrozenTable, path_of, split_lines, uri_of
+from raiselens_server.lsp.protocol import Protocol
+from raiselens_server.lsp.text import Document
+from raiselens_server.lsp.worker import Worker
+
+if TYPE_CHECKING:
+    import asyncio
+    import threading
+    from collections.abc import Callable, Mapping
+
+    from raiselens_server.session import Session
+
+logger = logging.getLogger(__name__)
+
+LOG_LANGUAGES = frozenset({"log", "plaintext"})
+
+
+class Snapshot:
+    """A document at one moment: what a question is about, safe on any thread."""
+
+    def __init__(self, document: Document, path: str) -> None:
+        self.uri = document.uri
+        self.path = path
+        self.near = Path(path)
+        self.language = document.language_id or ""
+        with document.lock:
+            self.version = document.version
+            self.text = document.source
+            self.table = document.table.frozen()
+
+    @property
+    def is_python(self) -> bool:
+        """Whether foreseeing reads it."""
+        return self.language == "python"
+
+    @property
+    def is_log(self) -> bool:
+        """Whether it may hold tracebacks."""
+        return self.language in LOG_LANGUAGES
+
+
+class RaiselensServer(LanguageServer):
+    """Holds the protocol, the worker thread and the session that only this thread touches."""
+
+    protocol: Protocol
+
+    def __init__(self) -> None:
+        super().__init__("raiselens", __version__, protocol_cls=Protocol, converter_factory=default_converter)
+        self.worker = Worker()
+        self.trusted = False
+        self.editor: dict[str, Any] = {}
+        self.running: set[threading.Event] = set()
+        self.end: Callable[[int], None] = lambda _code: None
+        """Ends the process with a code; from any thread, once the loop runs."""
+        self.on_loop: Callable[[Callable[[], None]], None] = lambda action: action()
+        """Does something on the protocol's thread; from any thread, once the loop runs."""
+        self.refresh: asyncio.TimerHandle | None = None
+        self._session: Session | None = None
+
+    def stop(self) -> None:
+        """Cancel what runs in child processes; they are killed by the threads that wait for them."""
+        for cancel in self.running:
+            cancel.set()
+
+    @property
+    def folders(self) -> list[Path]:
+        """The workspace folders that are on this machine's disk."""
+        found = [path_of(folder.uri, Path.cwd()) for folder in self.workspace.folders.values()]
+        if not found and self.workspace.root_path:
+            found = [self.workspace.root_path]
+        return [Path(path) for path in found]
+
+    @property
+    def root(self) -> Path:
+        """Where documents without a file are thought to lie."""
+        return next(iter(self.folders), Path.cwd())
+
+    def session(self) -> Session:
+        """The session; on the worker's thread only. Made late, so that `initialize` is answered at once."""
+        if self._session is None:
+            from raiselens_server.session import Session
+
+            self._session = Session(self.folders, self.editor, trusted=self.trusted, tell=self.warn)
+        return self._session
+
+    def configure(self, editor: Mapping[str, Any]) -> Callable[[], None]:
+        """Take new settings; the question to give to the worker."""
+        self.editor = dict(editor)
+        folders = self.folders
+        return lambda: self.session().configure(folders, self.editor, trusted=self.trusted)
+
+    def snapshot(self, uri: str) -> Snapshot | None:
+        """An open document as it is now; `None` where it is not open."""
+        document = self.workspace.text_documents.get(unquote(uri))
+        return Snapshot(document, path_of(document.uri, self.root)) if isinstance(document, Document) else None
+
+    def tables(self, snapshot: Snapshot) -> Callable[[str], FrozenTable | None]:
+        """`table_of`, with `snapshot` for its own file: places are converted by the text that they were found in."""
+        return lambda path: snapshot.table if path == snapshot.path else self.table_of(path)
+
+    def table_of(self, path: str) -> FrozenTable | None:
+        """The lines of a file, as its document or the disk has them; `None` where neither can be read."""
+        snapshot = self.snapshot(uri_of(path))
+        if snapshot is not None:
+            return snapshot.table
+        from raiselens_server.source.files import SourceError, read_source
+
+        try:
+            text = read_source(path).text
+        except (OSError, SourceError):
+            return None
+        return FrozenTable(split_lines(text), Encoding.of(self.workspace.position_encoding))
+
+    def warn(self, text: str) -> None:
+        """Show one problem to the user; from any thread."""
+        params = types.ShowMessageParams(types.MessageType.Warning, f"Raiselens: {text}")
+        self.on_loop(lambda: self.window_show_message(params))

@@ -1,0 +1,256 @@
+"""An editor's session: settings, environments, projects and catalogs of its folders, kept between questions.
+
+Knows nothing of LSP. Not safe for several threads at once: the language server asks from one worker thread only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from raiselens_catalog import Catalog, CatalogError, stubs_root
+from raiselens_server.config import load_settings, merge
+from raiselens_server.diagnose import check, repairs_of
+from raiselens_server.error import Diagnosis, Foreseen
+from raiselens_server.explaining import Explained, Explainer
+from raiselens_server.fix import fix_texts
+from raiselens_server.foresee import Project
+from raiselens_server.installed import with_installed_source
+from raiselens_server.read import read_text
+from raiselens_server.source.interpreter import (
+    InterpreterError,
+    build_environment,
+    find_interpreter,
+    running_interpreter,
+)
+from raiselens_server.suppress import suppress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from raiselens_catalog import Entry
+    from raiselens_server.config import Settings
+    from raiselens_server.error import Place
+    from raiselens_server.source.environment import Environment
+    from raiselens_server.source.interpreter import Interpreter
+
+
+@dataclass(slots=True)
+class Room:
+    """What counts for the files of one folder with settings of its own."""
+
+    settings: Settings
+    interpreter: Interpreter
+    environment: Environment
+    project: Project
+    catalog: Catalog
+    explainer: Explainer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The findings of a file, and the text that they speak of."""
+
+    text: str
+    diagnoses: tuple[Diagnosis, ...]
+
+
+class Session:
+    """Answers questions about open documents. `tell` is given each problem of a setting or a catalog, once."""
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        editor: Mapping[str, Any] | None = None,
+        *,
+        trusted: bool = False,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._folders = list(folders)
+        self._editor = dict(editor or {})
+        self._trusted = trusted
+        self._tell = tell
+        self._told: set[str] = set()
+        self._rooms: dict[tuple[Path, Path], Room] = {}
+        self._room_of: dict[Path, Room] = {}
+        self._texts: dict[str, str] = {}
+        self._answers: dict[str, Answer] = {}
+        self._explained: tuple[str, Path, Explained] | None = None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether files of the workspace may name programs to run."""
+        return self._trusted
+
+    def configure(self, folders: Sequence[Path], editor: Mapping[str, Any], *, trusted: bool) -> None:
+        """Take new folders or settings; everything derived from the old ones is forgotten."""
+        self._folders, self._editor, self._trusted = list(folders), dict(editor), trusted
+        self.forget()
+
+    def forget(self) -> None:
+        """Read settings, libraries and files anew when they are next asked about; open texts stay."""
+        self._rooms.clear()
+        self._room_of.clear()
+        self._answers.clear()
+        self._explained = None
+
+    def room(self, path: Path) -> Room:
+        """The settings, project and catalog for a file."""
+        folder = path.parent
+        known = self._room_of.get(folder)
+        if known is None:
+            known = self._room_of[folder] = self._find_room(path)
+        return known
+
+    def open(self, path: str, text: str) -> None:
+        """Let `text` stand for the file's content."""
+        if self._texts.get(path) != text:
+            self._texts[path] = text
+            self.room(Path(path)).project.open(path, text)
+            # A change of one file may show in any other that calls it.
+            self._answers.clear()
+
+    def close(self, path: str) -> None:
+        """Let the file on disk count again."""
+        if self._texts.pop(path, None) is not None:
+            self.room(Path(path)).project.close(path)
+            self._answers.clear()
+
+    def findings(self, path: str, text: str) -> tuple[Diagnosis, ...]:
+        """What will raise in a file, if its content is `text`; without repairs, which are worked out when asked for."""
+        self.open(path, text)
+        known = self._answers.get(path)
+        if known is not None and known.text == text:
+            return known.diagnoses
+        room = self.room(Path(path))
+        found = suppress(text, path, check(room.project, room.catalog, path, repairs=False).diagnoses)
+        shown = tuple(item for item in found if room.settings.shows(item, Path(path)))
+        self._answers[path] = Answer(text, shown)
+        return shown
+
+    def with_repairs(self, path: str, diagnosis: Diagnosis) -> Diagnosis:
+        """The finding with the repairs that hold for the file's text as it is now."""
+        return replace(diagnosis, repairs=repairs_of(self.room(Path(path)).project, diagnosis.error))
+
+    def fixed(self, path: str, text: str) -> str:
+        """The file's text with all safe repairs applied, again and again until none is left."""
+        now = {path: text}
+
+        def findings(file: str) -> tuple[Diagnosis, ...]:
+            return tuple(self.with_repairs(file, item) for item in self.findings(file, now[file]))
+
+        def replace_text(file: str, changed: str) -> None:
+            now[file] = changed
+
+        try:
+            return fix_texts(now, findings, replace_text).changed.get(path, text)
+        finally:
+            self.open(path, text)
+
+    def explain(self, text: str, near: Path) -> Explained:
+        """The errors of a log or paste, for a reader whose files lie at `near`."""
+        known = self._explained
+        if known is None or known[:2] != (text, near):
+            known = self._explained = (text, near, self.room(near).explainer.explain(read_text(text)))
+        return known[2]
+
+    def entry(self, diagnosis: Diagnosis, near: Path) -> Entry | None:
+        """The record of a diagnosis, with its source as installed."""
+        return None if diagnosis.record is None else self.record(diagnosis.record.record_id, near)
+
+    def record(self, key: str, near: Path) -> Entry | None:
+        """The record of an id or slug, with its source as installed."""
+        room = self.room(near)
+        entry = room.catalog.get(key)
+        return None if entry is None else with_installed_source(entry, room.environment.search_path)
+
+    def link(self, diagnosis: Diagnosis, near: Path) -> str | None:
+        """Where the rule is described: the team's site, else the guard at its pinned source."""
+        entry = self.entry(diagnosis, near)
+        if entry is None:
+            return None
+        site = self.room(near).settings.site
+        return f"{site.rstrip('/')}/errors/{entry.record.id}.html" if site else entry.record.github_url
+
+    def facts(self, path: Path) -> dict[str, Any]:
+        """What is in force for a file, for people who ask why something is not found."""
+        room = self.room(path)
+        return {
+            "root": str(room.settings.root),
+            "python": room.interpreter.executable,
+            "python_version": ".".join(map(str, room.interpreter.version)),
+            "search_path": list(room.environment.search_path),
+            "records": len(room.catalog),
+            "trusted": self._trusted,
+            "open": sorted(self._texts),
+        }
+
+    def _find_room(self, path: Path) -> Room:
+        loaded = load_settings(path, trusted=self._trusted)
+        merged = merge(loaded.settings, self._editor, source="editor settings")
+        for problem in (*loaded.problems, *merged.problems):
+            self._tell_once(str(problem))
+        settings = merged.settings
+        folder = max(
+            (folder for folder in self._folders if path.is_relative_to(folder)),
+            key=lambda folder: len(folder.parts),
+            default=settings.root if loaded.file is not None else path.parent,
+        )
+        key = (settings.root, folder)
+        if key not in self._rooms:
+            self._rooms[key] = self._make_room(settings, folder)
+        return self._rooms[key]
+
+    def _make_room(self, settings: Settings, folder: Path) -> Room:
+        try:
+            by_user = "python" in settings.named_by_user
+            interpreter = find_interpreter(folder, named=settings.python, may_ask=by_user)
+        except InterpreterError as error:
+            self._tell_once(f"{error}; this editor's own interpreter is used")
+            interpreter = running_interpreter()
+        environment = build_environment(interpreter, [folder], settings.extra_path, stubs_root())
+        catalog = self._open_catalog(settings, folder)
+        project = Project(environment, [])
+        for path, text in self._texts.items():
+            project.open(path, text)
+        explainer = Explainer(catalog, environment, folder, settings.path_map)
+        return Room(settings, interpreter, environment, project, catalog, explainer)
+
+    def _open_catalog(self, settings: Settings, folder: Path) -> Catalog:
+        files = list(settings.catalogs)
+        while True:
+            try:
+                catalog = Catalog.open(catalogs=files, workspace=folder)
+            except CatalogError as error:
+                # One broken file of the team's leaves the others in force.
+                self._tell_once(str(error))
+                if not files:
+                    return Catalog([])
+                files.pop()
+                continue
+            for problem in catalog.problems:
+                self._tell_once(problem)
+            return catalog
+
+    def _tell_once(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._tell(text)
+
+
+def places_of(diagnosis: Diagnosis) -> list[Place]:
+    """The places of its file that a finding speaks of: the statement, and what made the value wrong."""
+    origin = diagnosis.error.origin
+    if not isinstance(origin, Foreseen):
+        return []
+    file = origin.place.file
+    return [origin.place, *(related.place for related in origin.related if related.place.file == file)]
+
+
+def at(diagnosis: Diagnosis, line: int, column: int) -> bool:
+    """Whether a finding speaks of a place in its file."""
+    return any(
+        (place.span.line, place.span.column) <= (line, column) <= (place.span.end_line, place.span.end_column)
+        for place in places_of(diagnosis)
+    )
