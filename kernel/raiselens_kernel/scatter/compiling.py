@@ -23,8 +23,8 @@ TARGETS = (80, 90, 100)
 """The CUDA architectures compiled for: A100, H100 and H200, B200."""
 
 _POINTERS = {"pool_ptr": "*i32", "flat_ptr": "*i64", "offsets_ptr": "*i64", "rows_ptr": "*i64"}
-_SIZES = ("num_tokens", "num_requests", "num_rows", "width")
-_STRIDES = ("pool_stride_row", "pool_stride_col", "flat_stride", "offsets_stride", "rows_stride")
+_SIZES = ("num_tokens", "num_requests", "num_rows", "width", "pool_stride_row")
+_STRIDES = ("pool_stride_col", "flat_stride", "offsets_stride", "rows_stride")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,26 +54,32 @@ def variants() -> Iterator[tuple[str, ASTSource, dict[str, Any]]]:
         for contiguous in (True, False):
             for size_type in ("i32", "i64"):
                 name = f"tile {settings.tile}, {'contiguous' if contiguous else 'strided'}, {size_type} sizes"
-                yield name, _source(settings, size_type, contiguous=contiguous), {"num_warps": settings.num_warps}
+                yield (
+                    name,
+                    _source(settings, size_type, contiguous=contiguous),
+                    {
+                        "num_warps": settings.num_warps,
+                        "maxnreg": settings.max_registers,
+                    },
+                )
 
 
 def _source(settings: LaunchSettings, size_type: str, *, contiguous: bool) -> ASTSource:
-    # As Triton specialises a launch: a stride of 1 becomes a constant, and what divides by 16 says so.
-    constants = {"TILE": settings.tile, "WINDOW": settings.window}
-    signature = dict(_POINTERS)
-    signature |= dict.fromkeys(_SIZES, size_type)
-    for stride in _STRIDES:
-        if contiguous and stride != "pool_stride_row":
-            constants[stride] = 1
-            signature[stride] = "constexpr"
-        else:
-            signature[stride] = size_type
-    signature |= dict.fromkeys(("TILE", "WINDOW"), "constexpr")
+    # As Triton specialises a launch: a stride of 1 becomes a constant, an aligned pointer says so.
+    ones = _STRIDES if contiguous else ()
+    signature = {
+        **_POINTERS,
+        **dict.fromkeys(_SIZES, size_type),
+        **dict.fromkeys(_STRIDES, "constexpr" if contiguous else size_type),
+        "TILE": "constexpr",
+        "WINDOW": "constexpr",
+        "PART": "constexpr",
+    }
+    constants = {"TILE": settings.tile, "WINDOW": settings.window, "PART": settings.part, **dict.fromkeys(ones, 1)}
     names = list(signature)
-    aligned = (*_POINTERS, "pool_stride_row") if contiguous else ()
     return ASTSource(
         fn=scatter_req_token_ids_kernel,
         signature=signature,
         constexprs={(names.index(name),): value for name, value in constants.items()},
-        attrs={(names.index(name),): [["tt.divisibility", 16]] for name in aligned},
+        attrs={(names.index(name),): [["tt.divisibility", 16]] for name in (_POINTERS if contiguous else ())},
     )

@@ -91,15 +91,15 @@ def _from_message(message: str) -> dict[str, Given]:
             return {subject: Given(_DTYPES[subject], _shape_text(got.removeprefix("shape "), subject))}
         return {subject: Given(_dtype_text(got, subject))}
     if told.startswith("offsets length "):
-        length, _, expected = told.removeprefix("offsets length ").partition(" != bs+1 (")
+        got, _, expected = told.removeprefix("offsets length ").partition(" != bs+1 (")
         requests = _number(expected.rstrip(")"), 4) - 1
         return {
-            "offsets": Given("int64", (_number(length, requests),)),
+            "offsets": Given("int64", (_number(got, requests),)),
             "req_pool_indices": Given("int64", (requests,)),
         }
     if told.startswith("bs+1="):
-        length = _number(told.removeprefix("bs+1=").partition(" ")[0], SGLANG_BATCH_BLOCK + 1)
-        return {"offsets": Given("int64", (length,)), "req_pool_indices": Given("int64", (length - 1,))}
+        bound = _number(told.removeprefix("bs+1=").partition(" ")[0], SGLANG_BATCH_BLOCK + 1)
+        return {"offsets": Given("int64", (bound,)), "req_pool_indices": Given("int64", (bound - 1,))}
     return {}
 
 

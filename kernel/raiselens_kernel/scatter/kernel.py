@@ -1,44 +1,82 @@
 """The scatter's Triton kernel; only `@triton.jit` code stands here."""
 
+# mypy: disable-error-code="no-untyped-def"
+
 import triton
 import triton.language as tl
 
 FAR = tl.constexpr(1 << 62)
 """An offset beyond every token; leaves room for adding a row's width without overflow."""
 
+SPAN = tl.constexpr(4)
+"""Up to so many requests a tile may meet and still be written request by request."""
+
 
 @triton.jit
-def _owner(offsets_ptr, offsets_stride, num_requests, token, WINDOW: tl.constexpr):
+def _begin(offsets_ptr, offsets_stride, request, num_requests):
+    """`offsets[request]`; far where there is no such offset."""
+    known = (request >= 0) & (request <= num_requests)
+    return tl.load(offsets_ptr + request * offsets_stride, mask=known, other=FAR)
+
+
+@triton.jit
+def _row(rows_ptr, rows_stride, request, num_requests):
+    """`rows[request]`; -1 where there is no such request."""
+    known = (request >= 0) & (request < num_requests)
+    return tl.load(rows_ptr + request * rows_stride, mask=known, other=-1)
+
+
+@triton.jit
+def _count(offsets_ptr, offsets_stride, lo, hi, token, WINDOW: tl.constexpr):
+    """How many of the up to `WINDOW` offsets from `lo` on and before `hi` are not above `token`."""
+    probe = lo + tl.arange(0, WINDOW)
+    value = tl.load(offsets_ptr + probe * offsets_stride, mask=probe < hi, other=FAR)
+    return tl.sum((value <= token).to(tl.int32), axis=0)
+
+
+@triton.jit
+def _owner(offsets_ptr, offsets_stride, num_requests, token, guess, WINDOW: tl.constexpr):
     """The largest `r < num_requests` with `offsets[r] <= token`, or -1: the request that owns `token`.
 
-    A search over `WINDOW` probes at once: the count of offsets not above `token` lies in `[lo, hi]`, and each round
-    keeps one of at most `WINDOW` equal pieces of it.
+    The count of offsets not above `token` lies in `[lo, hi]`. One look around `guess` decides it in the usual case;
+    where it does not, each round keeps one of `WINDOW` pieces of what is left.
     """
-    lane = tl.arange(0, WINDOW)
     lo = tl.full((), 0, tl.int64)
     hi = lo + num_requests
+    if hi > WINDOW:
+        start = tl.maximum(tl.minimum(guess - WINDOW // 2, hi - WINDOW), 0)
+        found = _count(offsets_ptr, offsets_stride, start, hi, token, WINDOW)
+        if found == 0:
+            hi = start
+        else:
+            lo = start + found
+            if found < WINDOW:
+                hi = lo
     while hi - lo > WINDOW:
         piece = (hi - lo + WINDOW - 1) // WINDOW
-        probe = lo + (lane + 1) * piece - 1
+        probe = lo + (tl.arange(0, WINDOW) + 1) * piece - 1
         value = tl.load(offsets_ptr + probe * offsets_stride, mask=probe < hi, other=FAR)
         whole = tl.sum((value <= token).to(tl.int32), axis=0)
         lo = lo + whole * piece
         hi = tl.minimum(hi, lo + piece - 1)
-    probe = lo + lane
-    value = tl.load(offsets_ptr + probe * offsets_stride, mask=probe < hi, other=FAR)
-    return lo + tl.sum((value <= token).to(tl.int32), axis=0) - 1
+    if hi > lo:
+        lo = lo + _count(offsets_ptr, offsets_stride, lo, hi, token, WINDOW)
+    return lo - 1
 
 
 @triton.jit
-def _row_base(rows_ptr, rows_stride, request, begin, num_requests, num_rows, pool_stride_row, pool_stride_col):
-    """Where token 0 would stand if `request`'s row went on leftwards, and whether that row is in the pool."""
-    known = (request >= 0) & (request < num_requests)
-    row = tl.load(rows_ptr + request * rows_stride, mask=known, other=-1)
-    inside = (row >= 0) & (row < num_rows)
-    return row * pool_stride_row - begin * pool_stride_col, inside
+def _put(pool_ptr, token, lane, first, count, begin, after, row, num_rows, width, pool_stride_row, pool_stride_col):
+    """Write those of the tile's tokens that one request owns and its row has room for."""
+    stop = tl.where((row >= 0) & (row < num_rows), tl.minimum(after, begin + width), begin)
+    low = tl.minimum(tl.maximum(begin - first, 0), count).to(tl.int32)
+    high = tl.minimum(tl.maximum(stop - first, 0), count).to(tl.int32)
+    # Where the tile's first token would stand if the row went on leftwards.
+    base = row * pool_stride_row + (first - begin) * pool_stride_col
+    tl.store(pool_ptr + base + lane * pool_stride_col, token, mask=(lane >= low) & (lane < high))
 
 
-@triton.jit
+# A size of 1 made a constant gains nothing, costs a compilation, and breaks Triton 3.6's coalescing pass.
+@triton.jit(do_not_specialize=["num_tokens", "num_requests", "num_rows", "width", "pool_stride_row"])
 def scatter_req_token_ids_kernel(
     pool_ptr,  # [num_rows, width] int32, written
     flat_ptr,  # [num_tokens] int64
@@ -55,85 +93,112 @@ def scatter_req_token_ids_kernel(
     rows_stride,
     TILE: tl.constexpr,
     WINDOW: tl.constexpr,
+    PART: tl.constexpr,
 ):
     r"""`pool[rows[r], t - offsets[r]] = int32(flat[t])` for every token `t`, where `offsets[r] <= t < offsets[r + 1]`.
 
     Left out: positions not under `width` (a row is clipped), tokens that no request owns, and rows outside the pool;
     so no input makes it write, or read, outside the tensors.
 
-    One program writes `TILE` tokens. The tokens are loaded first, since their address depends on nothing, and the
-    owner is searched while they are on their way. Then, by how many requests the tile meets: one, and the tile is a
-    straight copy; up to four, and each token chooses among four known bases; more, and each token searches for its
-    owner. Offsets within a tile are 32-bit, everything that addresses memory is 64-bit.
+    One program writes `TILE` tokens. They are loaded first, since their address depends on nothing, and the owner of
+    the first is searched while they are on their way; of each only the low word, which is its int32, so that one lane
+    holds one token in the load and in the store, and nothing passes through shared memory. A tile that meets up to
+    four requests is written request by request. Otherwise each token searches for its owner, `PART` tokens at a
+    time: that path is rare, and must not cost the others their registers.
     """
     first = tl.program_id(0).to(tl.int64) * TILE
-    lane = tl.arange(0, TILE)
-    wide_lane = lane.to(tl.int64)
-    present = lane < tl.minimum(num_tokens - first, TILE).to(tl.int32)
-    token = tl.load(flat_ptr + first * flat_stride + wide_lane * flat_stride, mask=present, other=0).to(tl.int32)
+    count = tl.minimum(num_tokens - first, TILE).to(tl.int32)
+    end = first + count
+    lane = tl.arange(0, TILE).to(tl.int64)
+    low_words = (flat_ptr + first * flat_stride).to(tl.pointer_type(tl.int32), bitcast=True)
+    token = tl.load(low_words + 2 * lane * flat_stride, mask=lane < count, other=0)
 
-    owner = _owner(offsets_ptr, offsets_stride, num_requests, first, WINDOW)
-    near = offsets_ptr + owner * offsets_stride
-    begin0 = tl.load(near, mask=owner >= 0, other=0)
-    begin1 = tl.load(near + offsets_stride, mask=owner + 1 <= num_requests, other=FAR)
-    begin2 = tl.load(near + 2 * offsets_stride, mask=owner + 2 <= num_requests, other=FAR)
-    begin3 = tl.load(near + 3 * offsets_stride, mask=owner + 3 <= num_requests, other=FAR)
-    begin4 = tl.load(near + 4 * offsets_stride, mask=owner + 4 <= num_requests, other=FAR)
-    end = first + TILE
-    # The token-0 address of the tile's own first token: positions in the tile are added to it in 32 bits.
-    here = first * pool_stride_col
+    owner = tl.full((), 0, tl.int64)
+    if num_requests > SPAN:
+        guess = first.to(tl.float32) * (num_requests.to(tl.float32) / num_tokens.to(tl.float32))
+        owner = _owner(offsets_ptr, offsets_stride, num_requests, first, guess.to(tl.int64), WINDOW)
+    begin0 = _begin(offsets_ptr, offsets_stride, owner, num_requests)
+    begin1 = _begin(offsets_ptr, offsets_stride, owner + 1, num_requests)
+    begin2 = _begin(offsets_ptr, offsets_stride, owner + 2, num_requests)
+    begin3 = _begin(offsets_ptr, offsets_stride, owner + 3, num_requests)
+    begin4 = _begin(offsets_ptr, offsets_stride, owner + 4, num_requests)
+    row0 = _row(rows_ptr, rows_stride, owner, num_requests)
+    row1 = _row(rows_ptr, rows_stride, owner + 1, num_requests)
+    row2 = _row(rows_ptr, rows_stride, owner + 2, num_requests)
+    row3 = _row(rows_ptr, rows_stride, owner + 3, num_requests)
 
-    if begin4 >= end:
-        base, inside = _row_base(
-            rows_ptr, rows_stride, owner, begin0, num_requests, num_rows, pool_stride_row, pool_stride_col
+    if (begin4 >= end) | (num_requests <= SPAN):
+        _put(
+            pool_ptr, token, lane, first, count, begin0, begin1, row0, num_rows, width, pool_stride_row, pool_stride_col
         )
-        stop = tl.where(inside, tl.minimum(begin1, begin0 + width), first)
-        limit = tl.maximum(tl.minimum(stop - first, TILE), 0).to(tl.int32)
-        if begin1 >= end:
-            target = pool_ptr + (base + here) + wide_lane * pool_stride_col
-            tl.store(target, token, mask=present & (lane < limit))
-        else:
-            base1, inside1 = _row_base(
-                rows_ptr, rows_stride, owner + 1, begin1, num_requests, num_rows, pool_stride_row, pool_stride_col
+        if begin1 < end:
+            _put(
+                pool_ptr,
+                token,
+                lane,
+                first,
+                count,
+                begin1,
+                begin2,
+                row1,
+                num_rows,
+                width,
+                pool_stride_row,
+                pool_stride_col,
             )
-            base2, inside2 = _row_base(
-                rows_ptr, rows_stride, owner + 2, begin2, num_requests, num_rows, pool_stride_row, pool_stride_col
+            _put(
+                pool_ptr,
+                token,
+                lane,
+                first,
+                count,
+                begin2,
+                begin3,
+                row2,
+                num_rows,
+                width,
+                pool_stride_row,
+                pool_stride_col,
             )
-            base3, inside3 = _row_base(
-                rows_ptr, rows_stride, owner + 3, begin3, num_requests, num_rows, pool_stride_row, pool_stride_col
+            _put(
+                pool_ptr,
+                token,
+                lane,
+                first,
+                count,
+                begin3,
+                begin4,
+                row3,
+                num_rows,
+                width,
+                pool_stride_row,
+                pool_stride_col,
             )
-            stop1 = tl.where(inside1, tl.minimum(begin2, begin1 + width), first)
-            stop2 = tl.where(inside2, tl.minimum(begin3, begin2 + width), first)
-            stop3 = tl.where(inside3, tl.minimum(begin4, begin3 + width), first)
-            limit1 = tl.maximum(tl.minimum(stop1 - first, TILE), 0).to(tl.int32)
-            limit2 = tl.maximum(tl.minimum(stop2 - first, TILE), 0).to(tl.int32)
-            limit3 = tl.maximum(tl.minimum(stop3 - first, TILE), 0).to(tl.int32)
-            from1 = lane >= tl.minimum(begin1 - first, TILE).to(tl.int32)
-            from2 = lane >= tl.minimum(begin2 - first, TILE).to(tl.int32)
-            from3 = lane >= tl.minimum(begin3 - first, TILE).to(tl.int32)
-            chosen = tl.where(from3, base3, tl.where(from2, base2, tl.where(from1, base1, base)))
-            bound = tl.where(from3, limit3, tl.where(from2, limit2, tl.where(from1, limit1, limit)))
-            target = pool_ptr + (chosen + here) + wide_lane * pool_stride_col
-            tl.store(target, token, mask=present & (lane < bound))
     else:
-        last = _owner(offsets_ptr, offsets_stride, num_requests, tl.minimum(end, first * 0 + num_tokens) - 1, WINDOW)
+        last = _owner(offsets_ptr, offsets_stride, num_requests, end - 1, owner, WINDOW)
         span = (last - owner).to(tl.int32)
-        position = first + wide_lane
-        step = tl.full((), 1, tl.int32)
-        while step * 2 <= span:
-            step = step * 2
-        # Binary lifting: `ahead` only ever grows, by halving steps, so one load a round decides a bit of it.
-        ahead = tl.zeros((TILE,), tl.int32)
-        while step > 0:
-            reach = ahead + step
-            value = tl.load(near + reach.to(tl.int64) * offsets_stride, mask=reach <= span, other=FAR)
-            ahead = tl.where(value <= position, reach, ahead)
-            step = step // 2
-        request = owner + ahead.to(tl.int64)
-        owned = present & (request >= 0)
-        begin = tl.load(offsets_ptr + request * offsets_stride, mask=owned, other=0)
-        after = tl.load(offsets_ptr + (request + 1) * offsets_stride, mask=owned, other=0)
-        row = tl.load(rows_ptr + request * rows_stride, mask=owned, other=-1)
-        column = position - begin
-        kept = (position < after) & (column < width) & (row >= 0) & (row < num_rows)
-        tl.store(pool_ptr + row * pool_stride_row + column * pool_stride_col, token, mask=owned & kept)
+        top = tl.full((), 1, tl.int32)
+        while top * 2 <= span:
+            top = top * 2
+        near = offsets_ptr + owner * offsets_stride
+        for part in range(0, TILE, PART):
+            spot = part + tl.arange(0, PART)
+            here = spot < count
+            position = first + spot
+            value = tl.load(flat_ptr + position * flat_stride, mask=here, other=0).to(tl.int32)
+            # Binary lifting: `ahead` only grows, by halving steps, so one load a round decides a bit of it.
+            ahead = tl.zeros((PART,), tl.int32)
+            step = top
+            while step > 0:
+                reach = ahead + step
+                begin = tl.load(near + reach.to(tl.int64) * offsets_stride, mask=reach <= span, other=FAR)
+                ahead = tl.where(begin <= position, reach, ahead)
+                step = step // 2
+            request = owner + ahead.to(tl.int64)
+            owned = here & (request >= 0)
+            begin = tl.load(offsets_ptr + request * offsets_stride, mask=owned, other=0)
+            after = tl.load(offsets_ptr + (request + 1) * offsets_stride, mask=owned, other=0)
+            row = tl.load(rows_ptr + request * rows_stride, mask=owned, other=-1)
+            column = position - begin
+            kept = owned & (position < after) & (column < width) & (row >= 0) & (row < num_rows)
+            tl.store(pool_ptr + row * pool_stride_row + column * pool_stride_col, value, mask=kept)

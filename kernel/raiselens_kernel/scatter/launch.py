@@ -17,20 +17,31 @@ _NAME = "kv-canary: scatter_req_token_ids"
 
 @dataclass(frozen=True, slots=True)
 class LaunchSettings:
-    """How the kernel is laid over the tokens: tokens a program, offsets probed at once, warps a program."""
+    """How the kernel is laid over the tokens: tokens a program, offsets looked at at once, warps a program.
+
+    `max_registers` bounds the registers a thread gets, so that more programs fit on a multiprocessor.
+    """
 
     tile: int
     window: int
     num_warps: int
+    max_registers: int | None = None
+
+    @property
+    def part(self) -> int:
+        """Tokens that search for their owners at a time, in a tile of many requests: two a thread."""
+        return min(self.tile, 64 * self.num_warps)
 
 
-_FEW = LaunchSettings(tile=512, window=128, num_warps=4)
-_MANY = LaunchSettings(tile=2048, window=256, num_warps=8)
+# Few tokens do not fill a GPU: what counts is how soon one program is done, and four warps share its work.
+_FEW = LaunchSettings(tile=512, window=256, num_warps=4)
+# Many do: what counts is how many programs are under way at once, and one warp has no barriers to wait at.
+_MANY = LaunchSettings(tile=512, window=64, num_warps=1, max_registers=56)
 _MANY_FROM = 1 << 18
 
 
 def launch_settings(num_tokens: int) -> LaunchSettings:
-    """Small tiles while there are too few tokens to fill a GPU with large ones; large ones from then on."""
+    """The settings for this many tokens; `docs/benchmarks.md` has the measurements behind them."""
     return _FEW if num_tokens < _MANY_FROM else _MANY
 
 
@@ -84,7 +95,9 @@ def launch_scatter_req_token_ids_kernel(
             req_pool_indices.stride(0),
             TILE=chosen.tile,
             WINDOW=chosen.window,
+            PART=chosen.part,
             num_warps=chosen.num_warps,
+            maxnreg=chosen.max_registers,
         )
 
 

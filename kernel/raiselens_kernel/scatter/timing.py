@@ -1,0 +1,104 @@
+"""Measure launches on a CUDA device: device time from events over graph replays, host time of a call apart.
+
+A graph holds several launches in a row, over different buffers, so that the gap between replays does not count and
+the data does not stay in the L2 cache by itself. Every number is a median with its quartiles, in microseconds.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_FLUSH_BYTES = 512 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Microseconds:
+    """A median with the quartiles around it."""
+
+    median: float
+    lower: float
+    upper: float
+
+
+def device_time(launches: Sequence[Callable[[], object]], *, replays: int = 31) -> Microseconds:
+    """Time of one launch on the device, from replays of a graph that holds each of `launches` once.
+
+    Every launch must be capturable: no synchronisation, no allocation outside torch's own pool.
+    """
+    graph = captured(launches)
+    for _ in range(3):
+        graph.replay()
+    samples = [_elapsed(graph.replay) / len(launches) for _ in range(replays)]
+    return _quartiles(samples)
+
+
+def cold_time(launch: Callable[[], object], *, replays: int = 31) -> Microseconds:
+    """Time of one launch on the device with nothing of its data in the L2 cache; holds the gaps around the launch."""
+    graph = captured([launch])
+    flush = torch.empty(_FLUSH_BYTES, dtype=torch.int8, device="cuda")
+    samples = []
+    for _ in range(replays):
+        flush.zero_()
+        samples.append(_elapsed(graph.replay))
+    return _quartiles(samples)
+
+
+def eager_time(launch: Callable[[], object], *, repeats: int = 15) -> Microseconds:
+    """Time from the first to the last kernel of a call that cannot be captured, its host gaps among them."""
+    for _ in range(3):
+        launch()
+    return _quartiles([_elapsed(launch) for _ in range(repeats)])
+
+
+def host_time(launch: Callable[[], object], *, repeats: int = 301) -> Microseconds:
+    """Time that one call keeps the host busy, the device idle or not."""
+    for _ in range(20):
+        launch()
+    torch.cuda.synchronize()
+    samples = []
+    for index in range(repeats):
+        start = time.perf_counter_ns()
+        launch()
+        samples.append((time.perf_counter_ns() - start) / 1e3)
+        if index % 20 == 19:  # the launch queue is bounded, and a full one would be measured instead
+            torch.cuda.synchronize()
+    torch.cuda.synchronize()
+    return _quartiles(samples)
+
+
+def captured(launches: Sequence[Callable[[], object]]) -> torch.cuda.CUDAGraph:
+    """A graph of these launches in this order, each run once before on the capturing stream."""
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for launch in launches:
+            launch()
+    torch.cuda.current_stream().wait_stream(stream)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        for launch in launches:
+            launch()
+    return graph
+
+
+def _elapsed(run: Callable[[], object]) -> float:
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+    start.record()
+    run()
+    end.record()
+    end.synchronize()
+    return float(start.elapsed_time(end)) * 1e3
+
+
+def _quartiles(samples: list[float]) -> Microseconds:
+    lower, median, upper = statistics.quantiles(samples, n=4, method="inclusive")
+    return Microseconds(median, lower, upper)
