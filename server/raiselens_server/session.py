@@ -95,6 +95,14 @@ class Session:
         self._answers.clear()
         self._explained = None
 
+    def forget_disk(self) -> None:
+        """Look at files anew: something on disk has changed, but no setting."""
+        for room in self._rooms.values():
+            room.project.forget_disk()
+            room.explainer.project.forget_disk()
+        self._answers.clear()
+        self._explained = None
+
     def room(self, path: Path) -> Room:
         """The settings, project and catalog for a file."""
         folder = path.parent

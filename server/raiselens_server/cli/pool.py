@@ -78,7 +78,9 @@ class Checker:
         except SourceError as error:
             return Outcome(job.file, unreadable=str(error))
         try:
-            checked = check(self.project(job.group), self.catalog(job.group), path_of(job), source.text)
+            # What Python reads as it is on disk is left to the project, which keeps it for the files that import it.
+            text = None if job.source is None and source.is_plain else source.text
+            checked = check(self.project(job.group), self.catalog(job.group), path_of(job), text)
         except (OSError, CommandError):
             raise
         except Exception as error:

@@ -9,20 +9,15 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from raiselens_server.error import Edit, Foreseen, Place, Span
 from raiselens_server.fix import choose
-from raiselens_server.lsp.convert import SOURCE, uri_of, workspace_edit
+from raiselens_server.lsp.convert import SOURCE, workspace_edit
+from raiselens_server.lsp.features import FIX_ALL
+from raiselens_server.lsp.lines import uri_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raiselens_server.error import Diagnosis
     from raiselens_server.lsp.server import RaiselensServer, Snapshot
-
-FIX_ALL = "source.fixAll.raiselens"
-
-OPTIONS = types.CodeActionOptions(
-    code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL],
-    resolve_provider=True,
-)
 
 
 async def actions(server: RaiselensServer, params: types.CodeActionParams) -> list[types.CodeAction]:

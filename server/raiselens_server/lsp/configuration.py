@@ -29,8 +29,9 @@ def changed(server: RaiselensServer, params: types.DidChangeConfigurationParams)
 
 def files_changed(server: RaiselensServer, params: types.DidChangeWatchedFilesParams) -> None:
     """Forget what was read from disk; open documents are not on it."""
-    if any(server.snapshot(change.uri) is None for change in params.changes):
-        spawn(_forget(server))
+    changed = [change.uri for change in params.changes if server.snapshot(change.uri) is None]
+    if changed:
+        spawn(_forget(server, settings=any(not uri.endswith(".py") for uri in changed)))
 
 
 def folders_changed(server: RaiselensServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
@@ -51,6 +52,13 @@ def _apply(server: RaiselensServer, editor: dict[str, Any]) -> None:
     diagnostics.refresh_soon(server)
 
 
-async def _forget(server: RaiselensServer) -> None:
-    await server.worker.ask(lambda: server.session().forget())
+async def _forget(server: RaiselensServer, *, settings: bool) -> None:
+    def forget() -> None:
+        session = server.session()
+        if settings:
+            session.forget()
+        else:
+            session.forget_disk()
+
+    await server.worker.ask(forget)
     diagnostics.refresh_soon(server)

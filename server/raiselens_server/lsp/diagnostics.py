@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from raiselens_server.error import Diagnosis
     from raiselens_server.lsp.server import RaiselensServer, Snapshot
 
-OPTIONS = types.DiagnosticOptions(identifier="raiselens", inter_file_dependencies=True, workspace_diagnostics=False)
-
 REFRESH_SECONDS = 0.4
 """Quiet time after which the other open files are looked at again."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from raiselens_server.lsp.convert import uri_of
+from raiselens_server.lsp.lines import uri_of
 
 if TYPE_CHECKING:
     from raiselens_server.lsp.server import RaiselensServer

@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 
-from raiselens_server.lsp import (
-    code_action,
-    code_lens,
-    configuration,
-    diagnostics,
-    document_link,
-    hover,
-    lifecycle,
-    synchronize,
-)
-from raiselens_server.lsp.commands import (
-    debug_information,
-    explain_text,
-    search_catalog,
-    show_record,
-    verify,
-)
 from raiselens_server.lsp.server import RaiselensServer
 
 if TYPE_CHECKING:
@@ -34,72 +19,85 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+Handler: TypeAlias = "Callable[..., Any]"
+
+FIX_ALL = "source.fixAll.raiselens"
+
+DIAGNOSTIC = types.DiagnosticOptions(identifier="raiselens", inter_file_dependencies=True, workspace_diagnostics=False)
+# pygls advertises no resolve by itself; and never bare `source`, which every save would ask for.
+CODE_ACTION = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL], resolve_provider=True)
+
+REQUESTS: dict[str, tuple[str, Any]] = {
+    types.TEXT_DOCUMENT_DIAGNOSTIC: ("diagnostics.pull", DIAGNOSTIC),
+    types.TEXT_DOCUMENT_HOVER: ("hover.hover", None),
+    types.TEXT_DOCUMENT_CODE_ACTION: ("code_action.actions", CODE_ACTION),
+    types.CODE_ACTION_RESOLVE: ("code_action.resolve", None),
+    types.TEXT_DOCUMENT_CODE_LENS: ("code_lens.lenses", None),
+    types.TEXT_DOCUMENT_DOCUMENT_LINK: ("document_link.links", None),
+}
+"""Method → the coroutine that answers it, and the options it is advertised with."""
+
+NOTIFICATIONS: dict[str, str] = {
+    types.INITIALIZE: "lifecycle.initialize",
+    types.INITIALIZED: "lifecycle.initialized",
+    types.SHUTDOWN: "lifecycle.shutdown",
+    types.TEXT_DOCUMENT_DID_OPEN: "synchronize.opened",
+    types.TEXT_DOCUMENT_DID_CHANGE: "synchronize.changed",
+    types.TEXT_DOCUMENT_DID_CLOSE: "synchronize.closed",
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: "configuration.changed",
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: "configuration.files_changed",
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: "configuration.folders_changed",
+}
+
+COMMANDS: dict[str, str] = {
+    "raiselens.verify": "commands.verify.run",
+    "raiselens.explainText": "commands.explain_text.run",
+    "raiselens.showRecord": "commands.show_record.run",
+    "raiselens.searchCatalog": "commands.search_catalog.run",
+    "raiselens.debugInformation": "commands.debug_information.run",
+}
+
+
 def create_server() -> RaiselensServer:
-    """A server with every method and command in place."""
+    """A server with every method and command in place; each is imported when it is first asked for."""
     server = RaiselensServer()
-    requests: dict[str, tuple[Callable[[RaiselensServer, Any], Awaitable[Any]], Any]] = {
-        types.TEXT_DOCUMENT_DIAGNOSTIC: (diagnostics.pull, diagnostics.OPTIONS),
-        types.TEXT_DOCUMENT_HOVER: (hover.hover, None),
-        types.TEXT_DOCUMENT_CODE_ACTION: (code_action.actions, code_action.OPTIONS),
-        types.CODE_ACTION_RESOLVE: (code_action.resolve, None),
-        types.TEXT_DOCUMENT_CODE_LENS: (code_lens.lenses, None),
-        types.TEXT_DOCUMENT_DOCUMENT_LINK: (document_link.links, None),
-    }
-    for method, (answer, options) in requests.items():
-        server.feature(method, options)(_request(server, method, answer))
-    notifications: dict[str, Callable[[RaiselensServer, Any], None]] = {
-        types.INITIALIZE: lifecycle.initialize,
-        types.INITIALIZED: lifecycle.initialized,
-        types.SHUTDOWN: lifecycle.shutdown,
-        types.TEXT_DOCUMENT_DID_OPEN: synchronize.opened,
-        types.TEXT_DOCUMENT_DID_CHANGE: synchronize.changed,
-        types.TEXT_DOCUMENT_DID_CLOSE: synchronize.closed,
-        types.TEXT_DOCUMENT_DID_SAVE: synchronize.saved,
-        types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.changed,
-        types.WORKSPACE_DID_CHANGE_WATCHED_FILES: configuration.files_changed,
-        types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: configuration.folders_changed,
-    }
-    for method, take in notifications.items():
-        server.feature(method)(_notification(server, take))
-    commands: dict[str, Callable[[RaiselensServer, dict[str, Any], types.ProgressToken | None], Awaitable[Any]]] = {
-        "raiselens.verify": verify.run,
-        "raiselens.explainText": explain_text.run,
-        "raiselens.showRecord": show_record.run,
-        "raiselens.searchCatalog": search_catalog.run,
-        "raiselens.debugInformation": debug_information.run,
-    }
-    for name, run in commands.items():
-        server.command(name)(_command(server, name, run))
+    for method, (name, options) in REQUESTS.items():
+        server.feature(method, options)(_request(server, method, name))
+    for method, name in NOTIFICATIONS.items():
+        server.feature(method)(_notification(server, name))
+    for command, name in COMMANDS.items():
+        server.command(command)(_command(server, command, name))
     return server
 
 
-def _request(
-    server: RaiselensServer, method: str, answer: Callable[[RaiselensServer, Any], Awaitable[Any]]
-) -> Callable[[Any], Awaitable[Any]]:
+def _request(server: RaiselensServer, method: str, name: str) -> Handler:
     """The one place that turns a fault of ours into an answer: one line to the client, the traceback to the log."""
 
     async def guarded(params: Any) -> Any:
-        return await _guard(method, answer(server, params))
+        return await _guard(method, _handler(name)(server, params))
 
     return guarded
 
 
-def _command(
-    server: RaiselensServer,
-    name: str,
-    run: Callable[[RaiselensServer, dict[str, Any], types.ProgressToken | None], Awaitable[Any]],
-) -> Callable[[dict[str, Any], types.ProgressToken | None], Awaitable[Any]]:
+def _command(server: RaiselensServer, command: str, name: str) -> Handler:
     async def guarded(argument: dict[str, Any], token: types.ProgressToken | None) -> Any:
-        return await _guard(name, run(server, argument, token))
+        return await _guard(command, _handler(name)(server, argument, token))
 
     return guarded
 
 
-def _notification(server: RaiselensServer, take: Callable[[RaiselensServer, Any], None]) -> Callable[[Any], None]:
+def _notification(server: RaiselensServer, name: str) -> Handler:
     def taken(params: Any) -> None:
-        take(server, params)
+        _handler(name)(server, params)
 
     return taken
+
+
+@cache
+def _handler(name: str) -> Handler:
+    module, _, function = name.rpartition(".")
+    handler: Handler = getattr(importlib.import_module(f"raiselens_server.lsp.{module}"), function)
+    return handler
 
 
 async def _guard(name: str, answer: Awaitable[Any]) -> Any:

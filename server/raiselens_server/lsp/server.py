@@ -12,7 +12,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
 from raiselens_server import __version__
-from raiselens_server.lsp.convert import Encoding, FrozenTable, path_of, split_lines, uri_of
+from raiselens_server.lsp.lines import Encoding, FrozenTable, path_of, split_lines, uri_of
 from raiselens_server.lsp.protocol import Protocol
 from raiselens_server.lsp.text import Document
 from raiselens_server.lsp.worker import Worker

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raiselens_server.lsp import diagnostics
-from raiselens_server.lsp.convert import path_of
+from raiselens_server.lsp.lines import path_of
 from raiselens_server.lsp.tasks import spawn
 
 if TYPE_CHECKING:
@@ -23,11 +23,6 @@ def changed(server: RaiselensServer, params: types.DidChangeTextDocumentParams) 
     """Tell again, and have the other open files looked at: they may call what was changed."""
     spawn(diagnostics.publish(server, params.text_document.uri))
     diagnostics.refresh_soon(server, but=params.text_document.uri)
-
-
-def saved(server: RaiselensServer, params: types.DidSaveTextDocumentParams) -> None:
-    """Nothing new: an open document's text is what counts, saved or not."""
-    del server, params
 
 
 def closed(server: RaiselensServer, params: types.DidCloseTextDocumentParams) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pygls.workspace import TextDocument, Workspace
 
-from raiselens_server.lsp.convert import Encoding, LineTable, split_lines
+from raiselens_server.lsp.lines import Encoding, LineTable, split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

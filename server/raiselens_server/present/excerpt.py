@@ -65,27 +65,27 @@ def _excerpt(lines: Sequence[str], marks: Sequence[Mark], gutter: int) -> Iterat
         text = lines[number - 1].rstrip("\r")
         cut = _cut(text, own)
         yield _source(text, number, gutter, cut)
-        for start, end, mark, label in own:
-            yield _underline(text, start, end, mark, label, gutter, cut)
+        for start, end, mark in own:
+            yield _underline(text, start, end, mark, gutter, cut)
         last = number
     yield _bar(gutter)
 
 
-def _rows(lines: Sequence[str], marks: Iterable[Mark]) -> dict[int, list[tuple[int, int, Mark, str]]]:
-    """The lines to show: number → underlines as (first column, column behind the last, mark, label), 0-based."""
-    rows: dict[int, list[tuple[int, int, Mark, str]]] = {}
+def _rows(lines: Sequence[str], marks: Iterable[Mark]) -> dict[int, list[tuple[int, int, Mark]]]:
+    """The lines to show: number → underlines as (first column, column behind the last, mark), 0-based."""
+    rows: dict[int, list[tuple[int, int, Mark]]] = {}
     for mark in marks:
         span = mark.place.span
         for number in _shown_lines(span.line, span.end_line):
             if not 1 <= number <= len(lines):
                 continue
             text = lines[number - 1].rstrip()
-            start = span.column - 1 if number == span.line else len(text) - len(text.lstrip())
-            end = span.end_column - 1 if number == span.end_line else len(text)
-            label = mark.label if number == span.line else ""
             own = rows.setdefault(number, [])
-            if mark.primary or number == span.line:
-                own.append((min(start, len(text)), max(end, start + 1), mark, label))
+            # The other lines of a statement are shown for what they hold; one row of marks says where it begins.
+            if number == span.line:
+                start = span.column - 1
+                end = span.end_column - 1 if number == span.end_line else len(text)
+                own.append((min(start, len(text)), max(end, start + 1), mark))
     return rows
 
 
@@ -95,9 +95,9 @@ def _shown_lines(first: int, last: int) -> Iterable[int]:
     return (*range(first, first + MOST_LINES - 2), last)
 
 
-def _cut(text: str, marks: Iterable[tuple[int, int, Mark, str]]) -> int:
+def _cut(text: str, marks: Iterable[tuple[int, int, Mark]]) -> int:
     """How many characters to leave out in front, so that what is marked is within the widest line."""
-    starts = [start for start, _, _, _ in marks]
+    starts = [start for start, _, _ in marks]
     if len(text) <= WIDEST or not starts or min(starts) < WIDEST // 2:
         return 0
     return min(starts) - WIDEST // 4
@@ -109,13 +109,13 @@ def _source(text: str, number: int, gutter: int, cut: int) -> Line:
     return line((Style.GUTTER, f"{number:>{gutter}} | "), f"{ends[0]}{shown}{ends[1]}".rstrip())
 
 
-def _underline(text: str, start: int, end: int, mark: Mark, label: str, gutter: int, cut: int) -> Line:
+def _underline(text: str, start: int, end: int, mark: Mark, gutter: int, cut: int) -> Line:
     _, starts = columns(text[cut : cut + WIDEST])
     ellipsis = 1 if cut else 0
     first = starts[min(max(start - cut, 0), len(starts) - 1)] + ellipsis
     behind = starts[min(max(end - cut, 0), len(starts) - 1)] + ellipsis
     line_of_marks = ("^" if mark.primary else "-") * max(behind - first, 1)
-    said = f" {visible(label)}" if label else ""
+    said = f" {visible(mark.label)}" if mark.label else ""
     return line((Style.GUTTER, f"{' ' * gutter} | "), " " * first, (mark.style, line_of_marks + said))
 
 

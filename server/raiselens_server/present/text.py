@@ -48,9 +48,10 @@ def _head(word: str, style: Style, said: str) -> Iterator[Line]:
 def _notes(diagnosis: Diagnosis, origin: Foreseen, shown: Callable[[str], str]) -> Iterator[Line]:
     error = diagnosis.error
     if origin.condition:
-        guard = error.frames[-1] if error.frames else None
-        place = f"  ({shown(guard.file)}:{guard.line} in {guard.function})" if guard is not None else ""
-        yield _note("because", visible(origin.condition), place)
+        yield _note("because", visible(origin.condition))
+    if len(error.frames) > 1:
+        guard = error.frames[-1]
+        yield _note("raised", f"{shown(guard.file)}:{guard.line}", f" in {guard.function}")
     if origin.when is not None:
         yield _note("when", visible(origin.when))
     if not origin.message_certain:

@@ -43,6 +43,11 @@ class Source:
     encoding: str = "utf-8"
     mark: bool = False
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the bytes on disk are the text in UTF-8 and nothing else."""
+        return not self.mark and self.encoding in {"utf-8", "ascii"}
+
     def encoded(self, text: str) -> bytes:
         """`text` as the bytes of this file. Raises UnicodeEncodeError where its encoding cannot write it."""
         return (codecs.BOM_UTF8 if self.mark else b"") + text.encode(self.encoding)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from raiselens_server import __version__
 from raiselens_server.lsp.commands.arguments import optional
-from raiselens_server.lsp.convert import path_of
+from raiselens_server.lsp.lines import path_of
 
 if TYPE_CHECKING:
     from lsprotocol import types

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raiselens_server.lsp.commands.arguments import optional, required
-from raiselens_server.lsp.convert import path_of
+from raiselens_server.lsp.lines import path_of
 from raiselens_server.present.objects import explain_object
 
 if TYPE_CHECKING:

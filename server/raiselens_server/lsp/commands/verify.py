@@ -16,7 +16,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams, JsonRpcRequestCancelled
 
 from raiselens_server.lsp.commands.arguments import optional, required
-from raiselens_server.lsp.convert import path_of
+from raiselens_server.lsp.lines import path_of
 from raiselens_server.lsp.progress import Progress
 from raiselens_server.lsp.worker import in_thread
 from raiselens_server.verify import (
