@@ -1,0 +1,208 @@
+"""`catalog build`: packages → the built layer.
+
+Only files that changed since the last build are read again. All is written in one transaction, so that an interrupted
+build leaves the catalog as it was.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from raiselens_catalog.expression import python_parser
+from raiselens_catalog.layers import BUILT_FILE, user_data_dir
+from raiselens_catalog.mine import Mined, mine_python
+from raiselens_catalog.mine_cpp import mine_cpp
+from raiselens_catalog.package import PYTHON_SUFFIXES, Package, reader, resolve
+from raiselens_catalog.store import open_store
+from raiselens_catalog.template import record_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from raiselens_catalog.mine import Site
+    from raiselens_catalog.store import Store
+
+UNREADABLE: Final = "file cannot be read"
+_CHUNK: Final = 64
+"""Files that a process mines before it reports."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What a build found, over all its targets, changed or not."""
+
+    files: int = 0
+    read: int = 0
+    raises: int = 0
+    asserts: int = 0
+    checks: int = 0
+    records: int = 0
+    stubs: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, object]:
+        """The object that `catalog build --format json` prints."""
+        return {
+            "schema": 1,
+            "files": self.files,
+            "read": self.read,
+            "raises": self.raises,
+            "asserts": self.asserts,
+            "checks": self.checks,
+            "records": self.records,
+            "stubs": self.stubs,
+            "left_out": dict(sorted(self.left_out.items())),
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def build(
+    targets: Sequence[str],
+    *,
+    output: Path | None = None,
+    languages: Sequence[str] = ("python", "cpp"),
+    jobs: int = 1,
+    search_path: Sequence[Path] = (),
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Report:
+    """Mine `targets` into the store `output`, by default the built layer.
+
+    `search_path` lists the folders in which names are looked up (an interpreter's site-packages); `languages` are
+    `python` and `cpp`. `progress` is called with the files done, the files to do and the last one's path.
+    CatalogError where a target is not found or the store cannot be written; nothing has changed then.
+    """
+    begin = time.perf_counter()
+    packages = [resolve(target, search_path=search_path, languages=languages) for target in targets]
+    collecting = gc.isenabled()
+    gc.disable()  # syntax trees are many small objects in no cycles: collecting them takes a third of the time
+    store = open_store(output if output is not None else user_data_dir() / BUILT_FILE, create=True)
+    report = Report()
+    try:
+        with store.writing():
+            todo = [(package, *_changed(store, package, languages)) for package in packages]
+            total = sum(len(paths) for _, _, paths in todo)
+            done = 0
+            for package, target, paths in todo:
+                for path, mined in _mine(package, paths, jobs):
+                    done += 1
+                    _put(store, package, target, path, mined)
+                    if progress is not None:
+                        progress(done, total, path)
+                report.read += len(paths)
+                _count(store, target, report)
+    finally:
+        store.close()
+        if collecting:
+            gc.enable()
+    report.seconds = time.perf_counter() - begin
+    return report
+
+
+def _changed(store: Store, package: Package, languages: Sequence[str]) -> tuple[int, list[str]]:
+    """The target's row, and the paths that must be read; what is gone or changed is removed."""
+    connection = store.connection
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    (target,) = connection.execute(
+        "INSERT INTO target(name, version, repo, root, mined_at) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT(name) DO UPDATE SET version = excluded.version, repo = excluded.repo, root = excluded.root,"
+        " mined_at = excluded.mined_at RETURNING id",
+        (package.name, package.version, package.repo, str(package.root), now),
+    ).fetchone()
+    known = {
+        path: (row, stamp)
+        for row, path, stamp in connection.execute("SELECT id, path, stamp FROM file WHERE target = ?", (target,))
+    }
+    both = len(languages) > 1
+    wanted = {source.path: source.stamp for source in package.files}
+    for path, (row, stamp) in known.items():
+        concerned = both or (PurePosixPath(path).suffix in PYTHON_SUFFIXES) == ("python" in languages)
+        if concerned and wanted.get(path) != stamp:
+            store.forget_file(row)
+    unchanged = {path for path, (_, stamp) in known.items() if wanted.get(path) == stamp}
+    paths = [path for path in wanted if path not in unchanged]
+    connection.executemany(
+        "INSERT INTO file(target, path, stamp, counts) VALUES (?, ?, ?, '{}')",
+        [(target, path, wanted[path]) for path in paths],
+    )
+    return target, paths
+
+
+def _mine(package: Package, paths: list[str], jobs: int) -> Iterator[tuple[str, Mined | None]]:
+    if jobs <= 1 or len(paths) <= _CHUNK:
+        yield from _mine_chunk(package, paths)
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    chunks = [paths[at : at + _CHUNK] for at in range(0, len(paths), _CHUNK)]
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for result in pool.map(_mined_chunk, [package] * len(chunks), chunks):
+            yield from result
+
+
+def _mined_chunk(package: Package, paths: list[str]) -> list[tuple[str, Mined | None]]:
+    return list(_mine_chunk(package, paths))
+
+
+def _mine_chunk(package: Package, paths: list[str]) -> Iterator[tuple[str, Mined | None]]:
+    """Mine files one after another; None for one that cannot be read."""
+    read = reader(package)
+    parser = python_parser()
+    for path in paths:
+        try:
+            source = read(path)
+        except OSError:
+            yield path, None
+            continue
+        yield path, mine_python(source, parser) if path.endswith(".py") else mine_cpp(source)
+
+
+def _put(store: Store, package: Package, target: int, path: str, mined: Mined | None) -> None:
+    counts: dict[str, object] = {"left_out": {UNREADABLE: 1}}
+    if mined is not None:
+        counts = {
+            "raises": mined.raises,
+            "asserts": mined.asserts,
+            "checks": mined.checks,
+            "left_out": {cause.value: count for cause, count in mined.left_out.items()},
+        }
+    if mined is not None and not mined.sites and not mined.left_out:
+        return
+    (row,) = store.connection.execute(
+        "UPDATE file SET counts = ? WHERE target = ? AND path = ? RETURNING id", (json.dumps(counts), target, path)
+    ).fetchone()
+    if mined is not None:
+        store.put_sites(row, path, _identified(package.repo, path, mined.sites))
+
+
+def _identified(repo: str, path: str, sites: list[Site]) -> Iterator[tuple[str, Site]]:
+    """Give each site an id that depends on no line: repeated sites of one function are counted."""
+    seen: Counter[str] = Counter()
+    for site in sites:
+        place = f"{path}:{site.qualname}"
+        record = record_id(repo, place, site.class_name, site.template.message)
+        seen[record] += 1
+        if seen[record] > 1:
+            record = record_id(repo, f"{place}#{seen[record]}", site.class_name, site.template.message)
+        yield record, site
+
+
+def _count(store: Store, target: int, report: Report) -> None:
+    for (text,) in store.connection.execute("SELECT counts FROM file WHERE target = ?", (target,)):
+        report.files += 1
+        counts = json.loads(text)
+        report.raises += counts.get("raises", 0)
+        report.asserts += counts.get("asserts", 0)
+        report.checks += counts.get("checks", 0)
+        report.left_out.update(counts.get("left_out", {}))
+    query = "SELECT count(*) FROM record JOIN file ON file.id = record.file WHERE file.target = ?"
+    report.records += store.connection.execute(query, (target,)).fetchone()[0]
