@@ -45,8 +45,13 @@ def numpy_dtypes(value: Value | None) -> frozenset[str] | None:
 
 
 def _filled(b: Bound) -> Outcome:
+    if b.get("shape") is None or b.get("shape") == Seq((), "varargs"):
+        return NO_RULE
     names = numpy_dtypes(b.get("dtype")) or _default(b)
-    return ok(Array(names, _shape(b.get("shape"))))
+    size = b.get("shape")
+    return ok(
+        Array(names, reading.sizes_of(size.items) if isinstance(size, Seq) and size.kind == "varargs" else _shape(size))
+    )
 
 
 def _default(b: Bound) -> frozenset[str]:

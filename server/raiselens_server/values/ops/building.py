@@ -212,6 +212,8 @@ def legacy_type(tensor: Tensor) -> str | HolePart:
     if len(tensor.dtypes) != 1 or tensor.device is None or tensor.device.type != "cpu":
         return HolePart("type")
     (name,) = tensor.dtypes
+    if name.startswith(("uint", "complex", "float8", "float4", "q")) and name != "uint8":
+        return HolePart("type")
     return f"torch.{SCALAR_TYPES[name]}Tensor"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from raiselens_server.values.dtypes import ALL, only
+from raiselens_server.values.dtypes import ALL, COMPLEX, FLOATING, only
 from raiselens_server.values.lattice import Array, Device, HolePart, Tensor, Union, Unknown, Value
 from raiselens_server.values.ops import layout, reading
 from raiselens_server.values.ops.building import derive, device_text, error, fresh, inherited_grad, ok
@@ -210,22 +210,19 @@ def elementwise(
 
 
 def _same_layout(tensor: Tensor, names: frozenset[str]) -> Tensor:
-    if tensor.contiguous or tensor.shape is None:
-        return derive(
-            tensor,
-            names=names,
-            strides=tensor.strides if tensor.contiguous else None,
-            contiguous=tensor.contiguous or None,
-        )
-    return derive(tensor, names=names, strides=layout.like_strides(tensor.shape, tensor.strides, contiguous=None))
+    strides, contiguous = _strides(tensor.shape, [tensor])
+    return derive(tensor, names=names, strides=strides, contiguous=True if tensor.contiguous else contiguous)
 
 
 def _strides(shape: Shape | None, tensors: Sequence[Tensor]) -> tuple[Shape | None, bool | None]:
     if shape is None:
         return None, None
+    if 0 in shape:
+        return (None,) * len(shape), True
     full = [tensor for tensor in tensors if tensor.shape != ()]
     if all(tensor.contiguous and tensor.shape == shape for tensor in full):
-        return layout.contiguous_strides(shape), True
+        whole = layout.contiguous_strides(shape)
+        return whole if all(tensor.strides == whole for tensor in full) else layout.loose(shape, whole), True
     sizes = layout.known(shape)
     if sizes is None:
         return None, None
@@ -235,7 +232,8 @@ def _strides(shape: Shape | None, tensors: Sequence[Tensor]) -> tuple[Shape | No
         if own is None or steps is None:
             return None, None
         pairs.append((own, steps))
-    return layout.elementwise_strides(sizes, pairs), None
+    found = layout.elementwise_strides(sizes, pairs)
+    return layout.loose(shape, found), layout.is_contiguous(shape, found)
 
 
 def into(target: Tensor, outcome: Result | Raise, *, casts: bool = True) -> Result | Raise:
@@ -255,11 +253,7 @@ def into(target: Tensor, outcome: Result | Raise, *, casts: bool = True) -> Resu
         target.shape,
         target.device,
         target.strides,
-        target.requires_grad
-        if target.requires_grad is True
-        else None
-        if isinstance(made, Tensor) and made.requires_grad is not False
-        else target.requires_grad,
+        _kept_grad(target, made),
         target.dtype_site,
         target.shape_site,
         target.device_site,
@@ -268,6 +262,15 @@ def into(target: Tensor, outcome: Result | Raise, *, casts: bool = True) -> Resu
         target.contiguous,
     )
     return Result(kept, may_raise)
+
+
+def _kept_grad(target: Tensor, made: Value) -> bool | None:
+    """Whether the target requires gradients after `made` was stored in it."""
+    differentiable = isinstance(made, Tensor) and bool(made.dtypes & (FLOATING | COMPLEX))
+    if target.requires_grad is False and isinstance(made, Tensor) and made.requires_grad is False:
+        if differentiable or not target.dtypes & (FLOATING | COMPLEX):
+            return False
+    return True if target.requires_grad is True else None
 
 
 def _does_not_fit(target: Tensor, made: Tensor) -> Raise | None:

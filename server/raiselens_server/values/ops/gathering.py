@@ -87,17 +87,17 @@ def _gather(b: Bound) -> Outcome:
     dim = _dim(b, source)
     if isinstance(dim, Raise):
         return dim
-    broken = _index_error(_GATHER, source, index)
+    broken = _index_error(_GATHER, source, index) if not _is_empty(index.shape or ()) else None
     if broken is not None:
         return broken
     own, wanted = source.shape, index.shape
     if own is not None and wanted is not None:
         ranks = (max(len(own), 1), max(len(wanted), 1))
-        if ranks[0] != ranks[1] and 0 not in wanted and not _may_be_empty(wanted):
+        if ranks[0] != ranks[1] and 0 not in wanted and not _is_empty(wanted):
             text = "Index tensor must have the same number of dimensions as input tensor"
             return error("RuntimeError", "index", "index.dim() == self.dim()", text)
         too_large = _too_large(own, wanted, dim)
-        if too_large is not None and len(own) == len(wanted) and not _may_be_empty(wanted):
+        if too_large is not None and len(own) == len(wanted) and not _is_empty(wanted):
             where, size_dim = too_large
             shown = [("torch.Size(", s, ")") for s in (wanted, own)] if is_meta(source) else [(wanted,), (own,)]
             return error(
@@ -119,8 +119,9 @@ def _gather(b: Bound) -> Outcome:
     return ok(made, may_raise=True)
 
 
-def _may_be_empty(shape: Shape) -> bool:
-    return any(dims.less(0, size) is not True for size in shape)
+def _is_empty(shape: Shape) -> bool:
+    """Whether a size is 0; an unknown one is taken to be at least 1."""
+    return 0 in shape
 
 
 def _too_large(own: Shape, wanted: Shape, dim: int | None) -> tuple[int, int] | None:
@@ -139,10 +140,12 @@ def _scatter(b: Bound) -> Outcome:
     dim = _dim(b, source)
     if isinstance(dim, Raise):
         return dim
-    broken = _index_error(_SCATTER, source, index)
+    broken = _index_error(_SCATTER, source, index) if not _is_empty(index.shape or ()) else None
     if broken is not None:
         return broken
     src = b.get("src") if "src" in b.named else b.get("value")
+    if src is None:
+        return NO_RULE
     if (
         isinstance(src, Tensor)
         and differ(source, src)
@@ -152,14 +155,14 @@ def _scatter(b: Bound) -> Outcome:
         text = "scatter(): Expected self.dtype to be equal to src.dtype"
         return error("RuntimeError", "src", "self.dtype == src.dtype", text)
     own, wanted = source.shape, index.shape
-    if own is not None and wanted is not None and not _may_be_empty(wanted) and max(len(own), 1) != max(len(wanted), 1):
+    if own is not None and wanted is not None and not _is_empty(wanted) and max(len(own), 1) != max(len(wanted), 1):
         text = "Index tensor must have the same number of dimensions as self tensor"
         return error("RuntimeError", "index", "index.dim() == self.dim()", text)
     if (
         own is not None
         and wanted is not None
         and len(own) == len(wanted)
-        and not _may_be_empty(wanted)
+        and not _is_empty(wanted)
         and not is_meta(source)
     ):
         broken = _scatter_size_error(own, wanted, dim, src)
@@ -304,11 +307,8 @@ def _take_along(b: Bound) -> Outcome:
     source, index = b.tensor(), b.tensor("indices")
     if source is None or index is None:
         return NO_RULE
-    broken = (
-        _index_error(_TAKE_ALONG, source, index)
-        if source.shape and index.shape and len(source.shape) == len(index.shape)
-        else None
-    )
+    sized = source.shape and index.shape and len(source.shape) == len(index.shape) and not _is_empty(index.shape)
+    broken = _index_error(_TAKE_ALONG, source, index) if sized and "dim" in b.named else None
     return broken or ok(derive(source, shape=None), may_raise=True)
 
 
@@ -347,7 +347,7 @@ def _masked_fill(b: Bound) -> Outcome:
             shape=made.shape,
             strides=None,
             contiguous=True if same else None,
-            device=source.device,
+            device=source.device if is_meta(source) == is_meta(mask) else None,
             requires_grad=inherited_grad(source.requires_grad, source.dtypes),
         )
         outcome = Result(made, may_raise=True)
@@ -389,7 +389,7 @@ def _embedding(b: Bound) -> Outcome:
     mixed = is_meta(index) != is_meta(weight)
     padding = reading.constant_int(b.get("padding_idx"))
     rows = weight.shape[0] if weight.shape else None
-    if padding is not None and isinstance(rows, int) and not -rows <= padding < rows:
+    if padding is not None and isinstance(rows, int) and len(weight.shape or ()) == 2 and not -rows <= padding < rows:
         return error(
             "AssertionError", "padding_idx", "padding_idx < weight.size(0)", "Padding_idx must be within num_embeddings"
         )

@@ -236,6 +236,8 @@ def _split(b: Bound) -> Outcome:
         return NO_RULE
     if source.shape is None:
         return ok(Unknown("split"), may_raise=True)
+    if not source.shape:
+        return error("RuntimeError", None, "self.dim() > 0", "split expects at least a 1-dimensional tensor")
     value = b.get("dim")
     dim = axes.wrap(Const(0) if value is None else value, len(source.shape))
     if isinstance(dim, Raise):

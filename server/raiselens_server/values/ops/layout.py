@@ -87,6 +87,13 @@ def contiguous_strides(shape: Shape) -> Shape:
     return tuple(reversed(strides))
 
 
+def loose(shape: Shape, strides: Shape) -> Shape:
+    """The strides without those of sizes 0 and 1, which torch does not lay out anew."""
+    if 0 in shape:
+        return (None,) * len(shape)
+    return tuple(None if size == 1 else step for size, step in zip(shape, strides, strict=True))
+
+
 def is_contiguous(shape: Shape | None, strides: Shape | None) -> bool | None:
     """What `is_contiguous()` must answer."""
     if shape is None or strides is None:

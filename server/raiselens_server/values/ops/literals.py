@@ -123,6 +123,13 @@ def _tensor(b: Bound) -> Outcome:
     return options_error(b, names) or ok(made, may_raise=measured.shape is None)
 
 
+def _scalar_tensor(b: Bound) -> Outcome:
+    names = reading.dtypes_of(b.get("dtype")) or b.ambient.default_dtypes
+    device = reading.device_of(b.get("device"), b.ambient.default_device)
+    grad = reading.flag(b.get("requires_grad"), default=False)
+    return options_error(b, names) or ok(fresh(names, (), device, requires_grad=grad), may_raise=True)
+
+
 def _of_tensor(
     data: Tensor, names: frozenset[str], device: Device | None, *, shares: bool, grad: bool | None
 ) -> Tensor:
@@ -198,7 +205,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("t", "tensor", "data * dtype? device? requires_grad? pin_memory?", _tensor),
     ("t", "as_tensor", "data dtype? device?", _tensor, "shares"),
     ("t", "asarray", "data * dtype? device? copy? requires_grad?", _tensor, "shares"),
-    ("t", "scalar_tensor", "data * dtype? device? requires_grad? layout? pin_memory?", _tensor),
+    ("t", "scalar_tensor", "data * dtype? device? requires_grad? layout? pin_memory?", _scalar_tensor),
     ("t", "from_numpy", "ndarray", _from_numpy),
     ("d", "torch.Tensor", None, _legacy, (None, Device("cpu"))),
     *(

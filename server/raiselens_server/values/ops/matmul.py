@@ -195,6 +195,10 @@ def _matrices(
     left: Tensor, right: Tensor, a: Shape, b: Shape, *, drop: bool = False, batch: Shape | None = None
 ) -> Outcome:
     meta = is_meta(left) or is_meta(right)
+    if batch is not None and not left.contiguous and not (meta and is_meta(left) and is_meta(right)):
+        if dims.equal(a[1], b[0]) is False or (differ(left, right) and not meta and 0 not in (*a, *b)):
+            return error("RuntimeError", "other", "self.size(-1) == other.size(-2)", HolePart("message"))
+        return ok(_made(left, right, (*batch, b[1])), may_raise=True)
     if dims.equal(a[1], b[0]) is False:
         if meta:
             return _reduction_error(a, b)
@@ -229,6 +233,8 @@ def _batches(left: Tensor, right: Tensor, a: Shape, b: Shape) -> Outcome:
     if dims.equal(inner, outer) is False:
         total = layout.numel(batch.shape)
         text = "Expected size for first two dimensions of batch2 tensor to be: ["
+        if is_meta(left) != is_meta(right) or len(a) < 3:
+            return error("RuntimeError", "other", "self.size(-1) == other.size(-2)", HolePart("message"))
         return error(
             "RuntimeError",
             "other",
@@ -243,8 +249,8 @@ def _batches(left: Tensor, right: Tensor, a: Shape, b: Shape) -> Outcome:
             outer,
             "].",
         )
-    if differ(left, right) and is_meta(left) == is_meta(right):
-        certain = dims.equal(inner, outer) is True and batch.decided
+    if differ(left, right) and is_meta(left) == is_meta(right) and 0 not in (*a, *b):
+        certain = len(a) > 2 and dims.equal(inner, outer) is True and batch.decided
         meta = is_meta(left)
         shown = [dtype_text(t.dtypes) if meta else t.dtypes for t in (left, right)]
         on_cpu = all(t.device is not None and t.device.type in ("cpu", "meta") for t in (left, right))
@@ -267,7 +273,7 @@ def _matmul(b: Bound) -> Outcome:
 def _fixed(b: Bound) -> Outcome:
     """`mm`, `bmm`, `mv` and `dot`: products of operands of fixed ranks."""
     ranks, texts, meta_texts = b.data
-    left, right = b.tensor(), b.tensor("mat2")
+    left, right = b.tensor(), reading.tensor_of(list(b.named.values())[1])
     if left is None or right is None:
         return NO_RULE
     for tensor, rank, text, meta_text in zip((left, right), ranks, texts, meta_texts, strict=True):
@@ -327,6 +333,10 @@ def _linear(b: Bound) -> Outcome:
     rows = layout.numel(source.shape[:-1])
     if mixed:
         return ok(_made(source, weight, shape), may_raise=True)
+    if len(source.shape) > 2 and not source.contiguous and not meta:
+        if dims.equal(source.shape[-1], inner) is False or (differ(source, weight) and 0 not in shape):
+            return error("RuntimeError", "weight", "input.size(-1) == weight.size(1)", HolePart("message"))
+        return ok(_made(source, weight, shape), may_raise=True)
     if dims.equal(source.shape[-1], inner) is False:
         if meta:
             return _reduction_error((rows, source.shape[-1]), (inner, out))
@@ -368,7 +378,7 @@ def _addmm(b: Bound) -> Outcome:
     if a is not None and c is not None and len(a) == len(c) == 2 and dims.equal(a[1], c[0]) is False:
         if is_meta(left) or is_meta(right):
             return NO_RULE
-        return _shapes_error(_times(*a), _times(*c))
+        return error("RuntimeError", "mat2", "mat1.size(1) == mat2.size(0)", HolePart("message"))
     shape = (a[0], c[1]) if a is not None and c is not None and len(a) == len(c) == 2 else None
     return ok(_made(left, right, shape), may_raise=True)
 
@@ -393,14 +403,14 @@ ROWS: Final[tuple[Row, ...]] = (
     (
         "tm",
         "mv",
-        ":Tinput :Tmat2",
+        ":Tinput :Tvec",
         _fixed,
         ((2, 1), ("vector + matrix @ vector expected, got 1, {0}, {1}",) * 2, (None, None)),
     ),
     (
         "tm",
         "dot",
-        ":Tinput :Tmat2",
+        ":Tinput :Ttensor",
         _fixed,
         ((1, 1), ("1D tensors expected, but got {0}D and {1}D tensors",) * 2, (None, None)),
     ),

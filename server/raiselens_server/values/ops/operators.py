@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from raiselens_server.values.lattice import Array, Const, Seq, Tensor, Text, Value
+from raiselens_server.values.lattice import NONE, Array, Const, Seq, Tensor, Text, Unknown, Value
 from raiselens_server.values.ops import reading
 from raiselens_server.values.ops.arrays import array_binary
 from raiselens_server.values.ops.building import error, ok
@@ -35,12 +35,17 @@ _FUNCTIONS: Final = {
 _NOWHERE: Final = Ambient(frozenset({"float16", "bfloat16", "float32", "float64"}), None)
 _NAMED: Final = {op: f"torch.{name}" for op, name in _FUNCTIONS.items()}
 _IN_PLACE: Final = {op: f"torch.Tensor.{name}_" for op, name in _FUNCTIONS.items() if op not in ("@", "%")}
+_REFLECTED: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _EQUALITY: Final = frozenset({"==", "!="})
 _TYPED: Final = frozenset({"+", "-", "/", "@"})
 
 
 def binary(op: str, left: Value, right: Value, ambient: Ambient) -> Outcome:
     """`left op right`, where at least one is a tensor or an array; `op` as written: `+`, `@`, `<=`."""
+    return _operate(op, left, right, ambient, op)
+
+
+def _operate(op: str, left: Value, right: Value, ambient: Ambient, shown: str) -> Outcome:
     name = _NAMED.get(op)
     if name is None:
         return NO_RULE
@@ -50,10 +55,19 @@ def binary(op: str, left: Value, right: Value, ambient: Ambient) -> Outcome:
         return NO_RULE
     if op in _TYPED and isinstance(left, Tensor) and _foreign(right):
         kinds = f"'{reading.type_name(left)}' and '{reading.type_name(right)}'"
-        return error("TypeError", None, "both are tensors or numbers", f"unsupported operand type(s) for {op}: {kinds}")
-    if op == "@" and isinstance(left, Tensor) and reading.number_kind(right):
+        return error(
+            "TypeError", None, "both are tensors or numbers", f"unsupported operand type(s) for {shown}: {kinds}"
+        )
+    if not isinstance(left, Tensor) and not reading.number_kind(left):
+        if left == NONE and op in _TYPED:
+            text = f"unsupported operand type(s) for {shown}: 'NoneType' and '{reading.type_name(right)}'"
+            return error("TypeError", None, "both are tensors or numbers", text)
+        return NO_RULE if _foreign(left) else ok(Unknown("operator"), may_raise=True)
+    if not isinstance(left, Tensor) and op in _REFLECTED:
+        return call(_NAMED[_REFLECTED[op]], (right, left), {}, ambient)
+    if op == "@" and (reading.number_kind(right) or reading.number_kind(left)):
         kinds = f"'{reading.type_name(left)}' and '{reading.type_name(right)}'"
-        return error("TypeError", None, "both are tensors", f"unsupported operand type(s) for @: {kinds}")
+        return error("TypeError", None, "both are tensors", f"unsupported operand type(s) for {shown}: {kinds}")
     return call(name, (left, right), {}, ambient)
 
 
@@ -93,5 +107,5 @@ def unary(op: str, value: Value) -> Outcome:
 def augmented(op: str, left: Value, right: Value, ambient: Ambient) -> Outcome:
     """`left op= right`, `op` without the `=`; the value is what `left` is bound to afterwards."""
     if not isinstance(left, Tensor) or op not in _IN_PLACE or _foreign(right):
-        return binary(op, left, right, ambient)
+        return _operate(op, left, right, ambient, f"{op}=")
     return call(_IN_PLACE[op], (left, right), {}, ambient)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from raiselens_server.values.dtypes import ANY_FLOATING, COMPLEX, INTEGRAL
 from raiselens_server.values.lattice import Const, HolePart, Tensor, Value
 from raiselens_server.values.ops import reading
-from raiselens_server.values.ops.building import error, ok
+from raiselens_server.values.ops.building import derive, error, ok
 from raiselens_server.values.ops.elementwise import Operand, elementwise, into, is_meta, operand, promoted
-from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise, Result
+from raiselens_server.values.ops.outcome import NO_RULE, NoRule, Outcome, Raise, Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +21,7 @@ _DISCRETE: Final = INTEGRAL | _BOOL
 _INEXACT: Final = ANY_FLOATING | COMPLEX
 _REAL_OF: Final = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
+_MIXED: Final = error("RuntimeError", None, "cpu and meta")
 SUBTRACT_TWO: Final = (
     "Subtraction, the `-` operator, with two bool tensors is not supported."
     " Use the `^` or `logical_xor()` operator instead."
@@ -96,6 +97,11 @@ def no_kernel(kernel: str | HolePart, names: frozenset[str], source: Tensor) -> 
     return error("NotImplementedError", "input", "dtype has a kernel", *parts)
 
 
+def _conjugate(b: Bound) -> Outcome:
+    source = b.tensor()
+    return NO_RULE if source is None else ok(derive(source, strides=None))
+
+
 def _operands(b: Bound, names: Sequence[str]) -> list[Operand] | None:
     found = []
     for name in names:
@@ -111,8 +117,7 @@ def _binary(b: Bound) -> Outcome:
     operands = _operands(b, ("input", "other"))
     if operands is None:
         return NO_RULE
-    outcome = arithmetic(b.data, operands, b.ambient.default_dtypes, b.get("other"), inplace=b.inplace)
-    return outcome if not isinstance(outcome, Result | Raise) else finish(b, outcome)
+    return arithmetic(b.data, operands, b.ambient.default_dtypes, b.get("other"), inplace=b.inplace)
 
 
 def arithmetic(
@@ -128,12 +133,19 @@ def arithmetic(
     names = promoted(operands)
     if not names:
         return ok(Tensor(), may_raise=True)
-    outcome = elementwise(operands, _result_dtypes(kind, names, default), exact_devices=not inplace)
+    broken = _subtract_error(operands) if kernel == "sub" else None
+    if broken is not None:
+        return broken
+    outcome = elementwise(
+        operands, _result_dtypes(kind, names, default), exact_devices=not inplace and not kernel.startswith("div_")
+    )
+    if inplace and operands[0].tensor is not None:
+        outcome = into(operands[0].tensor, outcome)
     if isinstance(outcome, Raise):
-        return outcome
+        return _unless_mixed(outcome, operands) if inplace else outcome
     source = next((one.tensor for one in operands if one.tensor is not None), None)
     if source is not None:
-        broken = _subtract_error(operands) if kernel == "sub" else _refused(names, refused, kernel, source)
+        broken = _refused(names, refused, kernel, source)
         if broken is not None:
             return broken
     if kernel == "pow" and not names - INTEGRAL and _negative(other) and source is not None and not is_meta(source):
@@ -142,11 +154,19 @@ def arithmetic(
     return outcome
 
 
+def _unless_mixed(found: Raise, operands: Sequence[Operand]) -> Outcome:
+    """In place, cpu and meta tensors mix in some operations, and in others raise first."""
+    meta = {is_meta(one.tensor) for one in operands if one.tensor is not None and one.tensor.shape != ()}
+    return NO_RULE if len(meta) > 1 else found
+
+
 def _negative(value: Value | None) -> bool:
     return isinstance(value, Const) and isinstance(value.value, int) and value.value < 0
 
 
 def _subtract_error(operands: Sequence[Operand]) -> Raise | None:
+    if isinstance(_unless_mixed(_MIXED, operands), NoRule):
+        return None
     bools = [one.dtypes == _BOOL for one in operands]
     if all(bools):
         return error("RuntimeError", "other", "not both bool", SUBTRACT_TWO)
@@ -162,8 +182,7 @@ def _power(b: Bound) -> Outcome:
     operands = _operands(b, ("input", "exponent"))
     if operands is None:
         return NO_RULE
-    outcome = arithmetic(b.data, operands, b.ambient.default_dtypes, b.get("exponent"), inplace=b.inplace)
-    return outcome if not isinstance(outcome, Result | Raise) else finish(b, outcome)
+    return arithmetic(b.data, operands, b.ambient.default_dtypes, b.get("exponent"), inplace=b.inplace)
 
 
 def _divide(b: Bound) -> Outcome:
@@ -181,15 +200,20 @@ def _divide(b: Bound) -> Outcome:
     else:
         names = promoted(operands)
         return finish(b, elementwise(operands, names | floated(names, b.ambient.default_dtypes)))
-    outcome = arithmetic(data, operands, b.ambient.default_dtypes, b.get("other"), inplace=b.inplace)
-    return outcome if not isinstance(outcome, Result | Raise) else finish(b, outcome)
+    return arithmetic(data, operands, b.ambient.default_dtypes, b.get("other"), inplace=b.inplace)
 
 
 def _clamp(b: Bound) -> Outcome:
     bounds = [name for name in ("min", "max") if not reading.absent(b.get(name))]
     if not bounds:
+        source = b.tensor()
+        if source is not None and is_meta(source):
+            text = "clamp called but both min and max are none!"
+            return error("ValueError", "min", "min is not None or max is not None", text)
         text = "torch.clamp: At least one of 'min' or 'max' must not be None"
         return error("RuntimeError", "min", "min is not None or max is not None", text)
+    if len({isinstance(b.get(name), Tensor) for name in bounds}) > 1:
+        return NO_RULE
     operands = _operands(b, ("input", *bounds))
     return NO_RULE if operands is None else finish(b, elementwise(operands, promoted(operands)))
 
@@ -231,18 +255,19 @@ def _ternary(b: Bound) -> Outcome:
 
 _FLOATING_UNARY: Final = (
     "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan arcsin arccos arctan sinh cosh tanh"
-    " asinh acosh atanh sigmoid erf erfc reciprocal digamma lgamma logit"
+    " asinh acosh atanh sigmoid erf erfc reciprocal digamma lgamma"
 )
 
 ROWS: Final[tuple[Row, ...]] = (
     (
         "tmi",
         _FLOATING_UNARY,
-        ":Tinput eps?",
+        ":Tinput",
         _unary,
         ("float", "", ""),
     ),
-    ("s", "erf erfc erfinv expit exp2 expm1 log1p logit", ":Tinput eps?", _unary, ("float", "", "")),
+    ("tmi", "logit", ":Tinput eps?", _unary, ("float", "", "")),
+    ("s", "erf erfc erfinv expit exp2 expm1 log1p", ":Tinput", _unary, ("float", "", "")),
     ("f", "sigmoid tanh logsigmoid softsign", ":Tinput", _unary, ("float", "", "")),
     ("tmi", "neg negative", ":Tinput", _unary, ("same", "bool", "neg")),
     ("tmi", "abs absolute", ":Tinput", _unary, ("real", "bool", "abs_cpu")),
@@ -262,7 +287,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("tm", "isnan isfinite signbit isinf isposinf isneginf isreal", ":Tinput", _unary, ("bool", "", "")),
     ("tmi", "logical_not", ":Tinput", _unary, ("bool", "", "")),
     ("tmi", "bitwise_not", ":Tinput", _unary, ("same", "inexact", "bitwise_not_cpu")),
-    ("tmi", "conj conj_physical resolve_conj", ":Tinput", _unary, ("same", "", "")),
+    ("tm", "conj conj_physical resolve_conj", ":Tinput", _conjugate),
     ("tmi", "add", "input other * alpha?", _binary, ("same", "", "")),
     ("tmi", "sub subtract", "input other * alpha?", _binary, ("same", "", "sub")),
     ("tmi", "mul multiply", "input other", _binary, ("same", "", "")),
@@ -274,7 +299,8 @@ ROWS: Final[tuple[Row, ...]] = (
     ("tmi", "pow", "input exponent", _power, ("same", "bool", "pow")),
     ("tm", "maximum minimum fmax fmin", ":Tinput :Tother", _binary, ("same", "", "")),
     ("tmi", "atan2 arctan2", ":Tinput :Tother", _binary, ("float", "", "")),
-    ("tmi", "hypot copysign", "input other", _binary, ("float", "", "")),
+    ("tmi", "hypot", ":Tinput :Tother", _binary, ("same", "discrete", "hypot_cpu")),
+    ("tmi", "copysign", "input other", _binary, ("float", "", "div_copysign")),
     ("tm", "logaddexp", ":Tinput :Tother", _binary, ("same", "", "")),
     (
         "tmi",

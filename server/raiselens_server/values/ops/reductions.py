@@ -107,13 +107,7 @@ def _reduce(b: Bound) -> Outcome:
     if b.data == "deviation" and source.dtypes and not source.dtypes & _INEXACT and not is_meta(source):
         text = "std and var only support floating point and complex dtypes"
         return error("RuntimeError", "input", "the dtype is floating or complex", text)
-    if (
-        b.data == "norm"
-        and source.dtypes
-        and not source.dtypes & _INEXACT
-        and not is_meta(source)
-        and reading.absent(b.get("dtype"))
-    ):
+    if b.data == "norm" and source.dtypes and not source.dtypes & _INEXACT and not is_meta(source):
         text = "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
         return error("RuntimeError", "input", "the dtype is floating or complex", text, source.dtypes)
     chosen = _chosen(b, source)
@@ -138,6 +132,8 @@ def _extremum(b: Bound) -> Outcome:
     if source is None:
         return NO_RULE
     other = b.get("dim") or b.get("other")
+    if "other" in b.named and len(b.named) > 2:
+        return NO_RULE
     if isinstance(other, Tensor):
         if reading.constant_int(other) is not None:
             return NO_RULE
@@ -253,7 +249,8 @@ def _softmax(b: Bound) -> Outcome:
     if broken is not None:
         return broken
     names = given or source.dtypes
-    if names and not names & _INEXACT and not is_meta(source):
+    filled = source.shape is not None and all(dims.less(0, size) is True for size in source.shape)
+    if names and not names & _INEXACT and not is_meta(source) and filled:
         return no_kernel(HolePart("kernel"), names, source)
     return ok(_kept(source, names), may_raise=source.shape is None or reading.absent(b.get("dim")))
 
@@ -264,7 +261,8 @@ def _sorted(b: Bound) -> Outcome:
         return NO_RULE
     broken = _axis_error(b, source)
     if broken is not None:
-        return broken
+        loose = b.data == "running" and (not source.shape or 0 in source.shape)
+        return NO_RULE if loose else broken
     values = derive(source, strides=source.strides if source.contiguous else None, contiguous=_stays(source))
     indices = derive(values, names=_LONG, requires_grad=False)
     if b.data == "indices":
@@ -329,13 +327,13 @@ ROWS: Final[tuple[Row, ...]] = (
     ("tm", "amax amin", ":Tinput dim? keepdim?", _reduce, "same"),
     ("tm", "all any", ":Tinput dim? keepdim?", _reduce, "bool"),
     ("tm", "logsumexp", ":Tinput dim keepdim?", _reduce, "float"),
-    ("tm", "std var", ":Tinput dim? unbiased? keepdim? * correction?", _deviation),
+    ("tm", "std var", ":Tinput dim? unbiased? keepdim? * correction?", _deviation, "deviation"),
     ("tm", "norm", ":Tinput p? dim? keepdim? dtype?", _reduce, "norm"),
     ("l", "vector_norm", ":Tinput ord? dim? keepdim? * dtype?", _reduce, "norm"),
     ("tm", "max min", ":Tinput dim? keepdim? other?", _extremum),
     ("tm", "mode", ":Tinput dim? keepdim?", _pair),
     ("tm", "median nanmedian", ":Tinput dim? keepdim?", _extremum),
-    ("tm", "cummax cummin", ":Tinput dim", _sorted, "pair"),
+    ("tm", "cummax cummin", ":Tinput dim", _sorted, "running"),
     ("tm", "argmax argmin", ":Tinput dim? keepdim?", _argument),
     ("tmi", "cumsum cumprod", ":Tinput dim * dtype?", _running, "sum"),
     ("tm", "logcumsumexp", ":Tinput dim", _running, "same"),

@@ -38,6 +38,8 @@ def _view(b: Bound) -> Outcome:
         wanted = size.items[0] if isinstance(size, Seq) and len(size.items) == 1 and size.kind == "varargs" else size
         if isinstance(wanted, DType | Named) and reading.dtypes_of(wanted):
             return view_dtype(source, reading.dtypes_of(wanted) or source.dtypes)
+        if "dtype" in b.named and size is not None:
+            return NO_RULE
         if "dtype" in b.named:
             return view_dtype(source, reading.dtypes_of(b.named["dtype"]) or source.dtypes)
         if isinstance(wanted, Seq) and wanted is size and size.kind == "varargs" and not size.items:
@@ -263,7 +265,7 @@ def _transpose(b: Bound) -> Outcome:
     if source.shape is None:
         return ok(derive(source, shape=None), may_raise=True)
     rank = len(source.shape)
-    first, second = axes.wrap(b.get("dim0"), rank, param="dim0"), axes.wrap(b.get("dim1"), rank, param="dim1")
+    first, second = (axes.wrap(b.get(name), rank, param=name) for name in b.data)
     for dim in (first, second):
         if isinstance(dim, Raise):
             return dim
@@ -294,7 +296,7 @@ def _t(b: Bound) -> Outcome:
         return ok(derive(source, shape=None), may_raise=True)
     rank = len(source.shape)
     if rank > 2:
-        text = f"t() expects a tensor with <= 2 dimensions, but self is {rank}D"
+        text = f"{b.shown}() expects a tensor with <= 2 dimensions, but self is {rank}D"
         return error("RuntimeError", None, "self.dim() <= 2", text)
     return ok(permuted(source, tuple(reversed(range(rank)))))
 
@@ -472,7 +474,8 @@ ROWS: Final[tuple[Row, ...]] = (
     ("m", "broadcast_to", ":Tinput size", _expand),
     ("t", "broadcast_to", ":Tinput size", _expand),
     ("m", "expand_as", ":Tinput :Tother", _expand),
-    ("tmi", "transpose swapaxes swapdims", ":Tinput dim0 dim1", _transpose),
+    ("tmi", "transpose swapdims", ":Tinput dim0 dim1", _transpose, ("dim0", "dim1")),
+    ("tmi", "swapaxes", ":Tinput axis0 axis1", _transpose, ("axis0", "axis1")),
     ("tmi", "t", ":Tinput", _t),
     ("m", "permute", ":Tinput *dims", _permute),
     ("t", "permute", ":Tinput dims", _permute),

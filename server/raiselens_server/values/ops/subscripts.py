@@ -18,6 +18,7 @@ from raiselens_server.values.ops.elementwise import is_meta
 from raiselens_server.values.ops.layout import Mismatch
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise, Result
 from raiselens_server.values.ops.slices import SliceSize, slice_size
+from raiselens_server.values.ops.table import on_leaf
 
 if TYPE_CHECKING:
     from raiselens_server.values.dims import Dim
@@ -41,6 +42,7 @@ class _Walk:
     contiguous: bool = True
     started: bool = False
     masked: bool = False
+    meta: bool = False
 
 
 def getitem(tensor: Tensor | Array, index: Value) -> Outcome:
@@ -119,7 +121,13 @@ def _dims_used(item: Value) -> int | None:
 
 
 def _too_many(shape: Shape, items: tuple[Value, ...]) -> Raise:
+    if not shape and len(items) == 1 and isinstance(items[0], Slice):
+        return error("IndexError", None, "self.dim() > 0", "slice() cannot be applied to a 0-dim tensor.")
     if not shape and len(items) == 1 and reading.number_kind(items[0]) == "int":
+        place = reading.constant_int(items[0])
+        if place != 0:
+            text = f"index {place} is out of bounds for dimension 0 with size 0"
+            return error("IndexError", None, "self.dim() > 0", text if place is not None else HolePart("message"))
         text = (
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a"
             " 0-dim tensor to a number"
@@ -209,7 +217,7 @@ def _select(walk: _Walk, size: Dim | None, at: int, item: Value) -> int | Raise:
 
 def _index(walk: _Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, item: Tensor) -> int | Raise:
     if not item.dtypes & _INDEX_DTYPES:
-        class_name = "RuntimeError" if is_meta(tensor) else "IndexError"
+        class_name = "RuntimeError" if is_meta(tensor) or is_meta(item) else "IndexError"
         if item.shape == () and len(item.dtypes & INTEGRAL) == len(item.dtypes):
             walk.decided = False
             return 1
@@ -218,6 +226,7 @@ def _index(walk: _Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, i
     if item.dtypes <= _MASKS:
         return _mask(walk, shape, strides, at, sizes)
     walk.decided = False
+    walk.meta = walk.meta or is_meta(item)
     if not sizes:
         if walk.started:
             walk.contiguous = False
@@ -266,7 +275,8 @@ def _gathered(tensor: Tensor, walk: _Walk) -> Outcome:
         return shape if not walk.masked else _uncertain(shape)
     front = walk.places == list(range(len(walk.places)))
     whole = tensor.contiguous and front and len(walk.shape) == len(tensor.shape or ())
-    return ok(derive(tensor, shape=shape, strides=None, contiguous=True if whole else None), may_raise=True)
+    strides = layout.loose(shape, layout.contiguous_strides(shape)) if whole else None
+    return ok(derive(tensor, shape=shape, strides=strides, contiguous=True if whole else None), may_raise=True)
 
 
 def _indexed_shape(walk: _Walk) -> Shape | Raise:
@@ -300,7 +310,9 @@ def setitem(tensor: Tensor | Array, index: Value, value: Value, *, augmented: bo
         broken = None if augmented else _unassignable(tensor, value)
         return broken or ok(after, may_raise=not walked.decided or reading.number_kind(value) is None)
     broken = _put_error(tensor, walked, value) if walked.places else _copy_error(tuple(walked.shape), value)
-    return broken or ok(after, may_raise=True)
+    if broken is not None:
+        return on_leaf(tensor, broken)
+    return ok(after, may_raise=True)
 
 
 def _changed(tensor: Tensor) -> Tensor:
@@ -323,22 +335,26 @@ def _put_error(tensor: Tensor, walk: _Walk, value: Tensor) -> Raise | None:
     shape = _indexed_shape(walk)
     if isinstance(shape, Raise):
         return shape if not walk.masked else _uncertain(shape)
-    if is_meta(tensor) or any(index is None for index in walk.indices):
+    if is_meta(tensor) or is_meta(value) or walk.meta or 0 in shape or 0 in (tensor.shape or ()):
         return None
-    if walk.masked and (value.shape is None or layout.numel(value.shape) in (1, None)):
+    if walk.masked and (value.shape is None or layout.numel(value.shape) in (0, 1, None)):
         return None
     if tensor.dtypes and value.dtypes and not tensor.dtypes & value.dtypes:
-        if any(place and index == (0,) for place, index in zip(walk.places, walk.indices, strict=True)):
-            return None
         return error(
             "RuntimeError",
             "value",
             "value.dtype == self.dtype",
-            "Index put requires the source and destination dtypes match, got ",
-            tensor.dtypes,
-            " for the destination and ",
-            value.dtypes,
-            " for the source.",
+            *(
+                (HolePart("message"),)
+                if walk.masked or value.shape is None or _value_shape_error(shape, value)
+                else (
+                    "Index put requires the source and destination dtypes match, got ",
+                    tensor.dtypes,
+                    " for the destination and ",
+                    value.dtypes,
+                    " for the source.",
+                )
+            ),
         )
     if value.shape is None or walk.masked:
         return None

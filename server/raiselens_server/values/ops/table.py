@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from raiselens_server.values.lattice import Const, Seq, Tensor, Value
+from raiselens_server.values.lattice import Const, HolePart, Seq, Tensor, Value
 from raiselens_server.values.ops.building import error
-from raiselens_server.values.ops.outcome import NO_RULE, Ambient, Outcome, Result
+from raiselens_server.values.ops.outcome import NO_RULE, Ambient, Outcome, Raise, Result
 from raiselens_server.values.ops.reading import tensor_of, type_name
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ _NAMESPACES: Final = {
     "n": "numpy.",
     "d": "",
 }
+_SHOWN: Final = {"l": "linalg_", "s": "special_"}
 _NUMPY_NAMES: Final = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
 
@@ -48,6 +49,11 @@ class Bound:
     args: tuple[Value, ...] = ()
     method: bool = False
     inplace: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The name as messages print it."""
+        return f"{self.name}_" if self.inplace else self.name
 
     def get(self, name: str) -> Value | None:
         """The argument, None where it is left out."""
@@ -68,6 +74,7 @@ class Entry:
     """What a full dotted name stands for."""
 
     short: str
+    shown: str
     signature: str | None
     rule: Rule
     data: Any = None
@@ -92,10 +99,11 @@ def entries(rows: Iterable[Row]) -> dict[str, Entry]:
         for short in names.split():
             for space in spaces:
                 if space == "i":
-                    table[f"torch.Tensor.{short}_"] = Entry(short, signature, rule, data, True, True)
+                    table[f"torch.Tensor.{short}_"] = Entry(short, f"{short}_", signature, rule, data, True, True)
                 else:
-                    full = _NAMESPACES[space] + short
-                    table[full] = Entry(full.rpartition(".")[2], signature, rule, data, space == "m")
+                    name = short.rpartition(".")[2]
+                    shown = _SHOWN.get(space, "") + name
+                    table[_NAMESPACES[space] + short] = Entry(name, shown, signature, rule, data, space == "m")
     return table
 
 
@@ -174,20 +182,30 @@ def run(entry: Entry, args: Sequence[Value], kwargs: Mapping[str, Value], ambien
         if value is None or isinstance(value, Tensor):
             continue
         if tensor_of(value) is None:
-            return _not_a_tensor(entry, position, name, value)
+            return _not_a_tensor(entry, position if position < len(args) else None, name, value)
     outcome = entry.rule(Bound(entry.short, named, ambient, entry.data, (), entry.method, entry.inplace))
+    if entry.inplace and isinstance(outcome, Raise):
+        return on_leaf(args[0] if args else None, outcome)
     if "out" in named and "out" not in _parsed(entry.signature).keywords:
         return _into_out(named["out"], outcome)
     return outcome
 
 
-def _not_a_tensor(entry: Entry, position: int, name: str, value: Value) -> Outcome:
+def on_leaf(target: Value | None, outcome: Raise) -> Outcome:
+    """The raise of an in-place operation; a leaf that requires gradients may refuse to be changed before that."""
+    if not isinstance(target, Tensor) or target.requires_grad is not True:
+        return outcome
+    if outcome.class_name != "RuntimeError":
+        return NO_RULE
+    return Raise(outcome.class_name, (HolePart("message"),), outcome.param, outcome.condition)
+
+
+def _not_a_tensor(entry: Entry, position: int | None, name: str, value: Value) -> Outcome:
     kind = type_name(value)
     if kind is None or (entry.method and position == 0) or (isinstance(value, Seq) and kind not in ("list", "tuple")):
         return NO_RULE
-    shown = f"{entry.short}_" if entry.inplace else entry.short
-    place = position if entry.method else position + 1
-    text = f"{shown}(): argument '{name}' (position {place}) must be Tensor, not {kind}"
+    place = "" if position is None else f" (position {position if entry.method else position + 1})"
+    text = f"{entry.shown}(): argument '{name}'{place} must be Tensor, not {kind}"
     return error("TypeError", name, f"isinstance({name}, Tensor)", text)
 
 

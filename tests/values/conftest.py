@@ -1,0 +1,623 @@
+"""Random small programs, run by the rules and by torch at once.
+
+`Program` draws operations from the rule tables and arguments by the names of their parameters. The rules get what
+torch gets, with some properties forgotten on the way in; what they say must never contradict what torch then does.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+
+from raiselens_server.values.dtypes import ALL
+from raiselens_server.values.lattice import (
+    Array,
+    Const,
+    Device,
+    DType,
+    HolePart,
+    Opaque,
+    Seq,
+    Slice,
+    Tensor,
+    Unknown,
+    Value,
+)
+from raiselens_server.values.ops import Ambient, NoRule, Outcome, Raise, Result, attribute, augmented, binary, getitem, setitem, unary
+from raiselens_server.values.ops.dispatch import TABLE
+from raiselens_server.values.ops.table import Entry, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+AMBIENT = Ambient(frozenset({"float32"}), Device("cpu"))
+LOOSE = Ambient(frozenset({"float16", "bfloat16", "float32", "float64"}), None)
+DTYPES = [
+    torch.float32, torch.float32, torch.float32, torch.int64, torch.int64, torch.int32, torch.bool, torch.float16,
+    torch.bfloat16, torch.float64, torch.uint8, torch.int16, torch.int8, torch.complex64,
+]  # fmt: skip
+
+
+def abstract(value: Any) -> Value:
+    """Everything that can be known of a concrete value."""
+    if isinstance(value, torch.Tensor):
+        return Tensor(
+            dtypes=frozenset({str(value.dtype).removeprefix("torch.")}),
+            shape=tuple(value.shape),
+            device=Device(value.device.type, value.device.index),
+            strides=tuple(value.stride()),
+            requires_grad=value.requires_grad,
+            contiguous=value.is_contiguous(),
+        )
+    if isinstance(value, np.ndarray):
+        return Array(frozenset({str(value.dtype)}), tuple(value.shape))
+    if isinstance(value, torch.dtype):
+        return DType(frozenset({str(value).removeprefix("torch.")}))
+    if isinstance(value, torch.device):
+        return Device(value.type, value.index)
+    if isinstance(value, slice):
+        return Slice(abstract(value.start), abstract(value.stop), abstract(value.step))
+    if isinstance(value, torch.Size):
+        return Seq(tuple(abstract(item) for item in value), "torch.Size")
+    if isinstance(value, list | tuple):
+        return Seq(tuple(abstract(item) for item in value), type(value).__name__)
+    return Const(value)
+
+
+def forget(value: Value, rng: random.Random) -> Value:
+    """The value with less known of it; a size of 0 is never forgotten, for an unknown one is taken to be at least 1."""
+    if rng.random() < 0.15:
+        return Unknown("test")
+    if isinstance(value, Tensor):
+        if value.shape is not None and 0 in value.shape:
+            return value
+        shape, strides = value.shape, value.strides
+        choice = rng.randrange(6)
+        if choice == 0:
+            return replace(value, dtypes=ALL if rng.random() < 0.5 else value.dtypes | {"int32", "bfloat16"})
+        if choice == 1:
+            return replace(value, shape=None, strides=None, contiguous=rng.choice([None, value.contiguous]))
+        if choice == 2 and shape:
+            gone = rng.randrange(len(shape))
+            known = tuple(None if dim == gone else size for dim, size in enumerate(shape))
+            return replace(value, shape=known, strides=None, contiguous=rng.choice([None, value.contiguous]))
+        if choice == 3:
+            return replace(value, strides=None, contiguous=rng.choice([None, value.contiguous]))
+        if choice == 4 and strides:
+            return replace(value, strides=(None, *strides[1:]), contiguous=None)
+        if value.device == Device("cpu"):
+            return replace(value, device=None, requires_grad=None)
+        return value
+    if isinstance(value, Const) and type(value.value) in (int, float, bool):
+        return Opaque(type(value.value).__name__)
+    if isinstance(value, DType):
+        return DType(value.names | {"int64", "float32"})
+    if isinstance(value, Seq):
+        return replace(value, items=tuple(forget(item, rng) if rng.random() < 0.4 else item for item in value.items))
+    return value
+
+
+def message_matches(parts: tuple[str | HolePart, ...], text: str) -> bool:
+    """Whether the holes of a foreseen message can be filled to give `text`."""
+    pattern = "".join(".*?" if isinstance(part, HolePart) else re.escape(part) for part in parts)
+    return re.fullmatch(pattern, text, re.DOTALL) is not None
+
+
+def contradiction(value: Value, real: Any) -> str | None:
+    """What the abstract value says wrongly of the real one."""
+    match value:
+        case Unknown():
+            return None
+        case Tensor():
+            return _tensor_contradiction(value, real)
+        case Array():
+            if not isinstance(real, np.ndarray):
+                return f"array for {type(real)}"
+            if str(real.dtype) not in value.dtypes:
+                return f"dtype {real.dtype}"
+            return _sizes_contradiction("shape", value.shape, real.shape)
+        case Seq():
+            kind = type(real).__name__
+            kind = "torch.Size" if isinstance(real, torch.Size) else f"torch.return_types.{kind}" if kind not in ("tuple", "list") else kind
+            if value.kind != kind:
+                return f"kind {kind}"
+            if len(real) != len(value.items):
+                return f"length {len(real)}"
+            found = (contradiction(item, one) for item, one in zip(value.items, real, strict=True))
+            return next((wrong for wrong in found if wrong), None)
+        case Opaque():
+            return None if type(real).__name__ == value.type.rpartition(".")[2] else f"type {type(real)}"
+        case Const():
+            return None if value == Const(real) else f"constant {real!r}"
+        case DType():
+            return None if str(real).removeprefix("torch.") in value.names else f"dtype {real}"
+        case Device():
+            return None if value.type == real.type and value.index in (None, real.index) else f"device {real}"
+        case _:
+            return f"an unexpected {value}"
+
+
+def _tensor_contradiction(value: Tensor, real: Any) -> str | None:
+    if not isinstance(real, torch.Tensor):
+        return f"tensor for {type(real)}"
+    if str(real.dtype).removeprefix("torch.") not in value.dtypes:
+        return f"dtype {real.dtype}"
+    wrong = _sizes_contradiction("shape", value.shape, real.shape) or _sizes_contradiction("strides", value.strides, real.stride())
+    if wrong:
+        return wrong
+    if value.device is not None and value.device.type != real.device.type:
+        return f"device {real.device}"
+    if value.contiguous is not None and value.contiguous != real.is_contiguous():
+        return f"contiguous {real.is_contiguous()}"
+    if value.requires_grad is not None and value.requires_grad != real.requires_grad:
+        return f"requires_grad {real.requires_grad}"
+    if value.item is not None and (real.numel() != 1 or value.item != Const(real.item())):
+        return f"item {real}"
+    return None
+
+
+def _sizes_contradiction(what: str, sizes: Any, real: Any) -> str | None:
+    if sizes is None:
+        return None
+    if len(sizes) != len(real) or any(size not in (None, one) for size, one in zip(sizes, real, strict=True)):
+        return f"{what} {tuple(real)}"
+    return None
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of the operations that were run."""
+
+    runs: int = 0
+    ruled: Counter[str] = field(default_factory=Counter)
+    raised: Counter[str] = field(default_factory=Counter)
+    foreseen: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
+    unhedged: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+    def check(self, name: str, outcome: Outcome, act: Callable[[], Any], shown: str, *, precise: bool) -> Any:
+        """Run `act` for real and compare; the real value, None where it raised."""
+        self.runs += 1
+        real, raised = None, None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                real = act()
+        except Exception as exception:  # noqa: BLE001 - whatever torch raises is the oracle's answer
+            raised = exception
+        if raised is not None and precise:
+            self.raised[name] += 1
+        match outcome:
+            case NoRule():
+                if raised is not None and precise:
+                    self.missed[f"{name}: no rule"] += 1
+            case Raise():
+                if raised is None:
+                    self.wrong.append(f"{shown}: foresees {outcome}, torch gives {describe(real)}")
+                elif type(raised).__name__ != outcome.class_name or not message_matches(outcome.message, str(raised)):
+                    self.wrong.append(f"{shown}: foresees {outcome}, torch raises {type(raised).__name__}: {str(raised)[:300]}")
+                elif precise:
+                    self.foreseen[name] += 1
+            case Result():
+                self.ruled[name] += 1
+                if raised is not None:
+                    if precise:
+                        self.missed[f"{name}: {type(raised).__name__}: {str(raised)[:90]}"] += 1
+                        if not outcome.may_raise:
+                            self.unhedged[f"{name}: {type(raised).__name__}: {str(raised)[:90]}"] += 1
+                else:
+                    wrong = contradiction(outcome.value, real)
+                    if wrong:
+                        self.wrong.append(f"{shown}: gives {outcome.value}, torch has {wrong}")
+        return real
+
+
+def describe(value: Any) -> str:
+    """A short text for a value in a report."""
+    if isinstance(value, torch.Tensor):
+        return f"<{str(value.dtype)[6:]} {tuple(value.shape)} {value.stride()} {value.device}{' grad' if value.requires_grad else ''}>"
+    if isinstance(value, list | tuple):
+        return f"{type(value).__name__}({', '.join(describe(item) for item in value)})"
+    return repr(value)[:80]
+
+
+class Program:
+    """A stream of random operations over a small pool of tensors."""
+
+    def __init__(self, seed: int, *, vague: bool) -> None:
+        self.rng = random.Random(seed)
+        self.vague = vague
+        self.pool: list[torch.Tensor] = []
+
+    def tensor(self) -> torch.Tensor:
+        """A tensor of the pool, or a new one."""
+        rng = self.rng
+        if self.pool and rng.random() < 0.6:
+            return rng.choice(self.pool)
+        return self.new(tuple(rng.choice([1, 2, 3, 4, 4, 0]) for _ in range(rng.choice([0, 1, 1, 2, 2, 2, 3, 3, 4]))))
+
+    def new(self, shape: tuple[int, ...], dtype: torch.dtype | None = None) -> torch.Tensor:
+        """A tensor of a given shape; its values are small enough to be indices."""
+        rng = self.rng
+        device = "meta" if rng.random() < 0.12 else "cpu"
+        chosen = dtype or rng.choice(DTYPES)
+        made = torch.ones(shape, dtype=chosen, device=device) if rng.random() < 0.5 else torch.zeros(shape, dtype=chosen, device=device)
+        if made.dim() >= 2 and rng.random() < 0.3:
+            made = made.transpose(rng.randrange(made.dim()), rng.randrange(made.dim()))
+        if made.dim() and made.size(-1) > 1 and rng.random() < 0.1:
+            made = made[..., ::2]
+        if made.is_floating_point() and rng.random() < 0.06:
+            made.requires_grad_()
+        return made
+
+    def near(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A tensor that has something to do with `tensor`."""
+        rng = self.rng
+        shape = list(tensor.shape)
+        match rng.randrange(7):
+            case 0 if shape:
+                shape.pop(rng.randrange(len(shape)))
+            case 1 if shape:
+                shape[rng.randrange(len(shape))] = rng.choice([1, 2, 5])
+            case 2 if len(shape) >= 2:
+                shape[-1], shape[-2] = shape[-2], shape[-1]
+            case 3:
+                return self.tensor()
+            case _:
+                pass
+        return self.new(tuple(shape), rng.choice([tensor.dtype, tensor.dtype, None]))
+
+    def index(self, tensor: torch.Tensor) -> torch.Tensor:
+        """An index tensor, mostly."""
+        rng = self.rng
+        dtype = rng.choice([torch.int64, torch.int64, torch.int64, torch.int32, torch.float32, torch.bool, torch.int16])
+        made = self.near(tensor) if rng.random() < 0.7 else self.new((rng.choice([1, 2, 3]),))
+        return torch.zeros(made.shape, dtype=dtype, device=made.device)
+
+    def number(self) -> Any:
+        """A Python number."""
+        return self.rng.choice([0, 1, 2, -1, 3, 0.5, 1.5, True, 2])
+
+    def dim(self) -> int:
+        """A dimension, sometimes out of range."""
+        return self.rng.choice([0, 0, 1, 1, -1, -2, 2, 3, -3])
+
+    def size(self, tensor: torch.Tensor) -> tuple[int, ...]:
+        """Sizes that may suit `tensor`."""
+        rng = self.rng
+        count = tensor.numel()
+        match rng.randrange(6):
+            case 0:
+                return (-1,)
+            case 1 if count % 2 == 0:
+                return (2, count // 2)
+            case 2:
+                return (*tensor.shape, 1)
+            case 3:
+                return (rng.choice([2, 3]), *tensor.shape)
+            case 4:
+                return (-1, rng.choice([1, 2, 3, 4]))
+            case _:
+                return tuple(rng.choice([-1, 1, 2, 3, 4]) for _ in range(rng.randrange(1, 4)))
+
+    def argument(self, name: str, first: torch.Tensor, entry: Entry) -> Any:
+        """An argument for the parameter `name`."""
+        rng = self.rng
+        match name:
+            case "dim" | "dim0" | "dim1" | "start_dim" | "end_dim":
+                many = entry.short in ("sum", "mean", "amax", "amin", "all", "squeeze", "std", "var") and rng.random() < 0.2
+                return (self.dim(), self.dim()) if many else self.dim()
+            case "other" | "exponent" | "min" | "max" | "tensor1" | "tensor2":
+                return self.near(first) if rng.random() < 0.7 else self.number()
+            case "mat1" | "mat2" | "weight" | "src" | "source" | "values" | "target" | "bias" | "key" | "query":
+                return self.near(first)
+            case "value" if entry.short in ("scaled_dot_product_attention",):
+                return self.near(first)
+            case "index" | "indices":
+                return (self.index(first),) if entry.short == "index_put" else self.index(first)
+            case "mask":
+                made = self.near(first)
+                return made.bool() if rng.random() < 0.7 else made
+            case "condition":
+                return self.near(first).bool() if rng.random() < 0.7 else self.near(first)
+            case "dtype":
+                return rng.choice(DTYPES)
+            case "device":
+                return rng.choice(["cpu", "meta", torch.device("cpu")])
+            case "size" | "sizes" | "shape" | "repeats" if entry.short != "repeat_interleave":
+                return self.size(first)
+            case "dims":
+                dims = list(range(first.dim()))
+                rng.shuffle(dims)
+                return tuple(dims) if rng.random() < 0.8 else (self.dim(), self.dim())
+            case (
+                "keepdim" | "requires_grad" | "as_tuple" | "copy" | "training" | "sorted" | "descending" | "stable" | "largest"
+                | "unbiased" | "accumulate" | "include_self"
+            ):  # fmt: skip
+                return rng.random() < 0.5
+            case "approximate":
+                return "none"
+            case "eps" | "nan" | "posinf" | "neginf" | "min_val" | "negative_slope" | "threshold" | "label_smoothing":
+                return 0.1
+            case "tensors":
+                rest = [self.near(first) if rng.random() < 0.5 else first for _ in range(rng.choice([1, 1, 2]))]
+                return [first, *rest]
+            case "split_size":
+                return rng.choice([1, 2, 3, 0, [1, 2], [2, 2], [1, 1, 1]])
+            case "stride":
+                return (1,) * rng.choice([1, 2])
+            case "data" | "object":
+                return rng.choice([1, 2.5, True, [1, 2], [1.0, 2], [[1, 2], [3, 4]], [[1], [2, 3]], [], first, (1, 2), torch.Size([2, 3])])
+            case "ndarray":
+                return rng.choice([np.zeros((2, 3), dtype=rng.choice(["int32", "float64", "float32", "int64"])), [1]])
+            case "rounding_mode":
+                return rng.choice(["floor", "trunc", None])
+            case "p" | "ord":
+                return 2
+            case "reduce":
+                return "sum"
+            case "num_classes":
+                return rng.choice([-1, 3, 5])
+            case "normalized_shape":
+                return tuple(first.shape[-rng.choice([1, 2]) :]) if rng.random() < 0.7 else (4,)
+            case "start" | "end" | "step" | "low" | "high" | "fill_value" | "alpha" | "beta":
+                return self.number()
+            case "source" | "destination":
+                return self.dim()
+            case _:
+                return rng.choice([0, 1, 2, 3])
+
+    def step(self, tally: Tally) -> None:
+        """One random operation."""
+        if self.rng.random() < 0.25:
+            self._python_operation(tally)
+            return
+        name = self.rng.choice(NAMES)
+        entry = TABLE[name]
+        target = resolve(name)
+        args, kwargs = self._arguments(entry)
+        self._compare(name, entry, target, args, kwargs, tally)
+
+    def _arguments(self, entry: Entry) -> tuple[list[Any], dict[str, Any]]:
+        rng = self.rng
+        first = self.tensor()
+        if entry.signature is None:
+            return raw_arguments(self, entry, first)
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        keyword = False
+        for token in entry.signature.split():
+            if token == "*":
+                keyword = True
+                continue
+            if token.startswith("*"):
+                sizes = self.size(first) if token != "*dims" else self.argument("dims", first, entry)
+                args.extend(sizes if rng.random() < 0.5 else [sizes])
+                keyword = True
+                continue
+            name = token.removeprefix(":T").rstrip("?")
+            if name in SKIPPED or (token.endswith("?") and rng.random() < 0.6):
+                keyword = True
+                continue
+            value = first if name in ("input", "self") and (entry.method or ":T" in token or rng.random() < 0.9) else self.argument(name, first, entry)
+            if name == "input" and entry.short == "embedding":
+                value = self.index(first)
+            if keyword or (rng.random() < 0.15 and name != "input"):
+                kwargs[name] = value
+                keyword = True
+            else:
+                args.append(value)
+        return args, kwargs
+
+    def _compare(self, name: str, entry: Entry, target: Any, args: list[Any], kwargs: dict[str, Any], tally: Tally) -> None:
+        known_args = [abstract(value) for value in args]
+        known_kwargs = {key: abstract(value) for key, value in kwargs.items()}
+        if self.vague:
+            known_args = [value if entry.method and i == 0 and isinstance(value, Unknown) else forget(value, self.rng) for i, value in enumerate(known_args)]
+            known_kwargs = {key: forget(value, self.rng) for key, value in known_kwargs.items()}
+            if any(isinstance(value, Unknown) for value in known_args[:1]) and (entry.method or not args):
+                known_args[0] = abstract(args[0])
+        ambient = LOOSE if self.vague and self.rng.random() < 0.5 else AMBIENT
+        outcome = run(entry, known_args, known_kwargs, ambient)
+        shown = f"{name}({', '.join(describe(v) for v in args)}, {({k: describe(v) for k, v in kwargs.items()})}) [{known_args} {known_kwargs}]"
+        real_args = list(args)
+        if entry.inplace and isinstance(args[0], torch.Tensor):
+            real_args[0] = args[0].detach().clone() if not args[0].requires_grad else args[0]
+            if tuple(real_args[0].stride()) != tuple(args[0].stride()):
+                return
+        real = tally.check(name, outcome, lambda: target(*real_args, **kwargs), shown, precise=not self.vague)
+        self.keep(real)
+
+    def keep(self, real: Any) -> None:
+        """Put a tensor result into the pool."""
+        if isinstance(real, torch.Tensor) and real.numel() <= 400 and real.dim() <= 5 and not real.is_quantized:
+            self.pool.append(real.detach() if real.requires_grad and self.rng.random() < 0.7 else real)
+            if len(self.pool) > 8:
+                self.pool.pop(0)
+
+    def _python_operation(self, tally: Tally) -> None:
+        rng = self.rng
+        first = self.tensor()
+        known: Value = abstract(first) if not self.vague else forget(abstract(first), rng)
+        if isinstance(known, Unknown):
+            known = abstract(first)
+        match rng.randrange(5):
+            case 0 | 1:
+                index = self.subscript(first)
+                given = abstract(index) if not self.vague else forget(abstract(index), rng)
+                outcome = getitem(known, given)
+                shown = f"{describe(first)}[{describe(index)}] [{known}, {given}]"
+                self.keep(tally.check("[]", outcome, lambda: first[index], shown, precise=not self.vague))
+            case 2:
+                index, value = self.subscript(first), self.near(first) if rng.random() < 0.7 else self.number()
+                given = abstract(index) if not self.vague else forget(abstract(index), rng)
+                stored = abstract(value) if not self.vague else forget(abstract(value), rng)
+                outcome = setitem(known, given, stored)
+                shown = f"{describe(first)}[{describe(index)}] = {describe(value)} [{known}, {given}, {stored}]"
+                target = first.detach().clone()
+                if target.stride() == first.stride() and not first.requires_grad:
+                    def act() -> torch.Tensor:
+                        target[index] = value
+                        return target
+                    tally.check("[]=", outcome, act, shown, precise=not self.vague)
+            case 3:
+                op = rng.choice(list(OPERATORS))
+                other = self.near(first) if rng.random() < 0.7 else rng.choice([self.number(), [1, 2], "a", None])
+                given = abstract(other) if not self.vague else forget(abstract(other), rng)
+                left, right, known_left, known_right = (first, other, known, given) if rng.random() < 0.8 else (other, first, given, known)
+                if op == "*" and isinstance(other, list | str):
+                    return
+                outcome = binary(op, known_left, known_right, AMBIENT)
+                shown = f"{describe(left)} {op} {describe(right)} [{known_left}, {known_right}]"
+                self.keep(tally.check(op, outcome, lambda: OPERATORS[op](left, right), shown, precise=not self.vague))
+                in_place = IN_PLACE.get(op)
+                if in_place and left is first and not first.requires_grad:
+                    target = first.clone()
+                    if target.stride() == first.stride():
+                        outcome = augmented(op, known_left, known_right, AMBIENT)
+                        tally.check(f"{op}=", outcome, lambda: in_place(target, right), f"{op}= {shown}", precise=not self.vague)
+            case _:
+                op = rng.choice(["-", "~", "+"])
+                act = {"-": lambda: -first, "~": lambda: ~first, "+": lambda: +first}[op]
+                self.keep(tally.check(f"unary {op}", unary(op, known), act, f"{op}{describe(first)} [{known}]", precise=not self.vague))
+                for name in ATTRIBUTES:
+                    value = attribute(known, name)
+                    if value is not None:
+                        tally.check(f".{name}", Result(value, may_raise=True), lambda name=name: getattr(first, name), f"{describe(first)}.{name}", precise=False)
+
+    def subscript(self, tensor: torch.Tensor) -> Any:
+        """An index for `tensor`."""
+        rng = self.rng
+
+        def one(dim: int) -> Any:
+            size = tensor.size(dim) if dim < tensor.dim() else 2
+            match rng.randrange(10):
+                case 0 | 1:
+                    return rng.choice([0, -1, 1, size - 1, size, 2])
+                case 2 | 3:
+                    return slice(None)
+                case 4 | 5:
+                    return slice(rng.choice([None, 0, 1, -1]), rng.choice([None, 1, 2, size, -1, 9]), rng.choice([None, None, 1, 2]))
+                case 6:
+                    return rng.choice([None, ..., True, [0, 0], [True] * size])
+                case 7:
+                    return self.index(tensor)
+                case 8:
+                    return torch.zeros(rng.choice([(2,), (1,), (), (2, 1)]), dtype=rng.choice([torch.int64, torch.int32]))
+                case _:
+                    return torch.ones(size, dtype=torch.bool)
+
+        count = rng.choice([1, 1, 1, 2, 2, 3])
+        return one(0) if count == 1 else tuple(one(dim) for dim in range(count))
+
+
+def raw_arguments(program: Program, entry: Entry, first: torch.Tensor) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments for the rules that read them unbound."""
+    rng = program.rng
+    if entry.short == "to":
+        options: list[Any] = [
+            [torch.int32], ["cpu"], ["meta"], [torch.device("meta"), torch.float16], [program.near(first)], ["cpu", torch.float64], [],
+        ]  # fmt: skip
+        kwargs = rng.choice([{}, {}, {"dtype": torch.int64}, {"copy": True}, {"non_blocking": True}])
+        chosen = rng.choice(options)
+        return [first, *chosen], kwargs if chosen or "dtype" in kwargs else {"dtype": torch.float32}
+    if entry.short == "arange":
+        return [program.number() for _ in range(rng.choice([1, 2, 3]))], rng.choice([{}, {"dtype": torch.int32}])
+    if entry.short == "randint":
+        return rng.choice([[3, (2, 3)], [0, 5, (4,)], [5, 2, (3,)]]), rng.choice([{}, {"dtype": torch.int32}])
+    return rng.choice([[2, 3], [[1, 2]], [first], [torch.Size([2])], [(2, 3)], [4], []]), {}
+
+
+SKIPPED = {
+    "layout", "pin_memory", "generator", "names", "memory_format", "non_blocking", "_stacklevel", "inplace", "like", "order", "subok",
+    "sparse_grad", "force", "out", "max_norm", "norm_type", "scale_grad_by_freq", "sparse", "implicit", "reduction_", "size_average",
+}  # fmt: skip
+ATTRIBUTES = ("shape", "dtype", "device", "ndim", "T", "mT", "is_cuda", "is_meta", "requires_grad", "itemsize", "nbytes", "data", "real", "H", "is_leaf", "grad_fn")
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "**": lambda a, b: a**b,
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+    "==": lambda a, b: a == b,
+    "<": lambda a, b: a < b,
+    "@": lambda a, b: a @ b,
+}
+
+
+def _iadd(a: Any, b: Any) -> Any:
+    a += b
+    return a
+
+
+def _imul(a: Any, b: Any) -> Any:
+    a *= b
+    return a
+
+
+def _idiv(a: Any, b: Any) -> Any:
+    a /= b
+    return a
+
+
+def _iand(a: Any, b: Any) -> Any:
+    a &= b
+    return a
+
+
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {"+": _iadd, "*": _imul, "/": _idiv, "&": _iand}
+
+
+def resolve(name: str) -> Any:
+    """The real operation of a dotted name."""
+    found: Any = {"torch": torch, "numpy": np}[name.partition(".")[0]]
+    for part in name.split(".")[1:]:
+        found = getattr(found, part)
+    return found
+
+
+def _exists(name: str) -> bool:
+    try:
+        resolve(name)
+    except AttributeError:
+        return False
+    return True
+
+
+NAMES = sorted(name for name in TABLE if _exists(name) and "cuda" not in name and "bernoulli" not in name)
+
+
+@pytest.fixture
+def tally() -> Tally:
+    """A fresh tally."""
+    return Tally()
+
+
+@pytest.fixture
+def run_programs() -> Callable[..., Tally]:
+    """Run `count` random programs of `length` operations each."""
+
+    def run_all(count: int, length: int, *, first_seed: int = 0, vague: bool = False) -> Tally:
+        torch.manual_seed(0)
+        tally = Tally()
+        for seed in range(first_seed, first_seed + count):
+            program = Program(seed, vague=vague)
+            for _ in range(length):
+                program.step(tally)
+        return tally
+
+    return run_all
