@@ -49,11 +49,7 @@ class Access(Core):
             case Named() | Callable():
                 return value if isinstance(value, Named) and "typing" in value.name else Unknown("item")
             case Union(options=options):
-                results = [self.subscript(option, index, expr, frame) for option in options if option != lattice.NONE]
-                joined = results[0] if results else Unknown("item")
-                for result in results[1:]:
-                    joined = lattice.join(joined, result)
-                return joined
+                return self.over_options(options, lambda option: self.subscript(option, index, expr, frame), frame)
             case _:
                 return Unknown("item")
 

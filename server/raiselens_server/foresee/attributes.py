@@ -206,7 +206,7 @@ class Attributes(Core):
             case Const() | Text() | Int() | Opaque() | Seq():
                 return self._builtin_attribute(value, name)
             case Union(options=options):
-                return self._union_attribute(options, name, frame, expr)
+                return self.over_options(options, lambda option: self.load_attribute(option, name, frame, expr), frame)
             case _:
                 return Unknown("unknown-receiver")
 
@@ -223,21 +223,6 @@ class Attributes(Core):
             callee=name,
             offset=None if expr is None else frame.base + expr[1],
         )
-
-    def _union_attribute(self, options: tuple[Value, ...], name: str, frame: Frame, expr: Expr | None) -> Value:
-        results: list[Value] = []
-        raised: list[Raising] = []
-        for option in options:
-            try:
-                results.append(self.load_attribute(option, name, frame, expr))
-            except Raising as raising:  # noqa: PERF203 - each option by itself
-                raised.append(raising)
-        if not results:
-            raise raised[0]
-        joined = results[0]
-        for result in results[1:]:
-            joined = lattice.join(joined, result)
-        return joined
 
     def _builtin_attribute(self, value: Value, name: str) -> Value:
         match value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.foresee import exceptions, strings
@@ -64,6 +65,9 @@ _KEPT_DECORATORS: Final = frozenset(
 """Decorators that give back something called the same way."""
 
 
+_METHOD_OWNERS: Final = frozenset({"str", "list", "dict", "set"})
+
+
 class Calls(DataClasses, Attributes):
     """Calls of every kind of value."""
 
@@ -78,7 +82,7 @@ class Calls(DataClasses, Attributes):
         function = self.evaluate(expr[3], frame)
         positional, open_positional = self._positional(expr[4], frame)
         keywords, open_keywords = self._keywords(expr[5], frame)
-        frame.at = frame.base + expr[1]
+        frame.at, frame.node = frame.base + expr[1], expr
         arguments = Arguments(tuple(positional), tuple(keywords), open_positional, open_keywords)
         value = self.apply(function, arguments, frame, expr)
         return self.placed(value, frame, expr)
@@ -181,7 +185,7 @@ class Calls(DataClasses, Attributes):
                     callee="" if expr is None else self.source(frame, expr[3]),
                 )
             case Union(options=options):
-                return self._any_of(options, arguments, frame, expr)
+                return self.over_options(options, lambda option: self.apply(option, arguments, frame, expr), frame)
             case _:
                 return self._unfollowed(arguments, "unknown-callee")
 
@@ -191,25 +195,6 @@ class Calls(DataClasses, Attributes):
         for _, value in arguments.keywords:
             self.forget(value)
         return Unknown(cause)
-
-    def _any_of(self, options: tuple[Value, ...], arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
-        results: list[Value] = []
-        raised: list[Raising] = []
-        heap = dict(self.heap)
-        for option in options:
-            try:
-                results.append(self.apply(option, arguments, frame, expr))
-            except Raising as raising:  # noqa: PERF203 - each option by itself
-                raised.append(raising)
-                self.heap = dict(heap)
-        if not results:
-            raise raised[0]
-        if raised:
-            frame.unsure = True
-        joined = results[0]
-        for result in results[1:]:
-            joined = lattice.join(joined, result)
-        return joined
 
     def _method(self, name: str, receiver: Value, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
         positional, keywords = list(arguments.positional), list(arguments.keywords)
@@ -252,6 +237,8 @@ class Calls(DataClasses, Attributes):
                 frame.unsure = frame.unsure or (may_raise and not frame.root)
                 return value if expr is None else self.placed(value, frame, expr)
             case ops.Raise(class_name=cls, message=message, param=param, condition=condition):
+                if expr is not None:
+                    frame.node = expr
                 raise Raising(
                     cls,
                     message,
@@ -274,6 +261,9 @@ class Calls(DataClasses, Attributes):
                 return found
             if ops.knows(name):
                 return self.operation(name, positional, keywords, frame, expr)
+            head, _, method = name.partition(".")
+            if head in _METHOD_OWNERS and positional and "." not in method:
+                return self._method(name, positional[0], Arguments(tuple(positional[1:]), arguments.keywords), frame, expr)
         if exceptions.BUILTIN.get(name) or name in exceptions.NAMED:
             return self.new("instance", InstanceObject((("args", Seq(tuple(positional))),)), name)
         return self._unfollowed(arguments, "library" if "." in name else "builtin")
@@ -296,6 +286,8 @@ class Calls(DataClasses, Attributes):
                 condition=f"def {unit.name}{self.signature(function)}",
             )
         self.resolved += 1
+        if expr is not None:
+            self.followed.add(frame.base + expr[1])
         if frame.depth >= MAX_DEPTH or self._recursion(function, frame) >= RECURSION_LIMIT:
             return self._unfollowed(arguments, "depth")
         values = dict(bound.values)
@@ -370,8 +362,7 @@ class Calls(DataClasses, Attributes):
             first = inner.raises[0]
             if len(inner.raises) > 1:
                 first.levels = tuple(
-                    level if level.frame is not inner else type(level)(level.frame, level.statement, level.at, level.conditions, True)  # noqa: FBT003, E501
-                    for level in first.levels
+                    replace(level, unsure=True) if level.frame is inner else level for level in first.levels
                 )
             raise first
         return Unknown("no-return")

@@ -75,6 +75,7 @@ class Core:
         self.undecided: dict[str, int] = {}
         self.patched: set[tuple[str, str]] = set()
         self.live: dict[str, Frame] = {}
+        self.followed: set[int] = set()
 
     # Supplied by the other parts
 
@@ -372,6 +373,27 @@ class Core:
             else:
                 frame.unsure = True
             return Unknown("raised")
+
+
+    def over_options(self, options: tuple[Value, ...], question: Thunk[[Value], Value], frame: Frame) -> Value:
+        """Ask the same of each alternative: what they answer, joined; a certain raise only where all raise."""
+        results: list[Value] = []
+        raised: list[Raising] = []
+        for option in options:
+            heap = dict(self.heap)
+            try:
+                results.append(question(option))
+            except Raising as raising:  # noqa: PERF203 - each alternative by itself
+                raised.append(raising)
+                self.heap = heap
+        if not results:
+            raise raised[0]
+        if raised:
+            frame.unsure = True
+        joined = results[0]
+        for result in results[1:]:
+            joined = lattice.join(joined, result)
+        return joined
 
 
 def names_in(expr: object) -> Iterable[str]:

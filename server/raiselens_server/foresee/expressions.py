@@ -469,8 +469,11 @@ class Expressions(Core):
             return self.outcome(outcome, expr, frame, f"torch.Tensor.{_BINARY_NAMES.get(op, op)}")
         if op in {"==", "!="}:
             answer = self.equal(left, right)
-            return constant_bool(answer if answer is None or op == "==" else not answer)
-        return constant_bool(self._ordered(op, left, right))
+            answer = answer if answer is None or op == "==" else not answer
+        else:
+            answer = self._ordered(op, left, right)
+        # What an unknown operand compares to need not be a bool: tensors and arrays compare by element.
+        return Unknown("comparison") if answer is None and _may_overload(left, right) else constant_bool(answer)
 
     def _ordered(self, op: str, left: Value, right: Value) -> bool | None:
         match left, right:
@@ -663,6 +666,10 @@ _BINARY_NAMES: Final = {
     ">=": "__ge__",
 }
 BINARY_NAMES = _BINARY_NAMES
+
+
+def _may_overload(left: Value, right: Value) -> bool:
+    return any(isinstance(side, (Unknown, Union, Callable, Named)) or (isinstance(side, Ref) and side.kind == "instance") for side in (left, right))
 
 
 def _small(value: object) -> bool:

@@ -43,6 +43,7 @@ class Frame:
     owner: Class | None = None
     statement: Stmt | None = None
     at: int = 0
+    node: Expr | None = None
     returns: list[tuple[Value, dict[int, HeapObject]]] = field(default_factory=list)
     raises: list[Raising] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
@@ -80,6 +81,7 @@ class Level:
     frame: Frame
     statement: Stmt | None
     at: int
+    node: Expr | None
     conditions: tuple[Condition, ...]
     unsure: bool
 
@@ -122,7 +124,14 @@ class Raising(Exception):  # noqa: N818 - it carries an abstract raise, it is no
         levels: list[Level] = []
         current: Frame | None = frame
         while current is not None:
-            levels.append(Level(current, current.statement, current.at, tuple(current.conditions), current.unsure))
+            levels.append(Level(
+                    current,
+                    current.statement,
+                    current.at,
+                    current.node,
+                    tuple(current.conditions),
+                    current.unsure,
+                ))
             current = current.caller
         levels.reverse()
         self.levels = tuple(levels)

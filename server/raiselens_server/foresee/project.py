@@ -56,11 +56,15 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What foreseeing found in one file; every error's origin is `Foreseen`."""
+    """What foreseeing found in one file; every error's origin is `Foreseen`.
+
+    `followed` are the byte offsets of the calls in this file whose callee was run.
+    """
 
     file: str
     errors: tuple[RaisedError, ...]
     statistics: Statistics
+    followed: frozenset[int] = frozenset()
 
 
 class Project:
@@ -135,6 +139,29 @@ class Project:
             if text is not None:
                 self.scopes.restore(full, previous)
 
+    def check_edited(self, path: str, texts: dict[str, str]) -> FileReport:
+        """Check `path` with some files replaced by other texts, in this one question only."""
+        previous: dict[str, Module | None] = {}
+        full = os.path.abspath(path)
+        kept = self._findings.get(full)
+        for name, text in texts.items():
+            edited = os.path.abspath(name)
+            previous[edited] = self.scopes.put(
+                self.scopes.make_module(edited, text.encode("utf-8", "surrogatepass"))
+            )
+        try:
+            return self._check(self._module(full), path)
+        finally:
+            for name, module in previous.items():
+                self.scopes.restore(name, module)
+            if kept is not None:
+                self._findings[full] = kept
+
+    def text_of(self, path: str) -> str | None:
+        """The text of a file as this project sees it, None where it cannot be read."""
+        module = self.scopes.module_at(os.path.abspath(path))
+        return None if module is None else module.source.decode("utf-8", "surrogatepass")
+
     def _module(self, full: str) -> Module:
         module = self.scopes.module_at(full)
         if module is None:
@@ -153,8 +180,10 @@ class Project:
 
     def _check(self, module: Module, path: str) -> FileReport:
         statistics = Statistics()
+        followed: set[int] = set()
         findings: dict[tuple[object, ...], Finding] = {}
         for run in self._roots(module):
+            followed |= run.followed
             statistics.calls += run.calls
             statistics.resolved += run.resolved
             statistics.guards_reached += run.guards_reached
@@ -173,7 +202,7 @@ class Project:
         kept = {f.error: f for f in findings.values() if f.call.frame.module.path == module.path}
         self._findings[module.path] = kept
         ordered = sorted(kept, key=lambda error: (error.frames[0].line, error.message))
-        return FileReport(path, tuple(ordered), statistics)
+        return FileReport(path, tuple(ordered), statistics, frozenset(followed))
 
     # Roots
 
@@ -181,9 +210,6 @@ class Project:
         yield self._top_level(module)
         for unit, owner in functions_of(module.block, None, module):
             yield self._function(module, unit, owner)
-        for unit in module.functions:
-            if unit.name == "<lambda>":
-                continue
 
     def _top_level(self, module: Module) -> RootRun:
         script = "." not in module.name and not os.path.isfile(
@@ -191,7 +217,7 @@ class Project:
         )
         plain = script and not any(setter in module.source for setter in _SETTERS)
         run = RootRun(self.scopes, _SCRIPT_AMBIENT if plain else _UNKNOWN_AMBIENT, self.is_named)
-        frame = Frame(None, module, 0, {}, None, None, 0, live=True)
+        frame = Frame(None, module, 0, {}, None, None, 0, rebound=module.rebound, live=True)
         run.live[module.path] = frame
         self._run(run, module.block, frame)
         return run

@@ -1,0 +1,161 @@
+"""Repairs of a dtype: change or add it at the allocation, or cast the argument at the call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from raiselens_server.error import RepairKind
+from raiselens_server.repair.locate import needs_parentheses, torch_name
+from raiselens_server.repair.proposal import Change, Changed, Proposal
+from raiselens_server.repair.subject import allocation
+from raiselens_server.source import ir
+from raiselens_server.values.lattice import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raiselens_server.foresee import Project
+    from raiselens_server.repair.locate import Located
+    from raiselens_server.repair.subject import Subject
+
+_FACTORIES: Final = frozenset(
+    {
+        "zeros", "ones", "empty", "full", "arange", "tensor", "as_tensor", "rand", "randn", "randint", "randperm",
+        "eye", "linspace", "logspace", "zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like",
+        "randint_like", "new_zeros", "new_ones", "new_empty", "new_full", "new_tensor", "empty_strided",
+    }
+)  # fmt: skip
+_REDUCTIONS: Final = frozenset({"cumsum", "sum", "cumprod", "prod", "mean", "softmax", "log_softmax", "nansum"})
+_CASTS: Final = {
+    "int": "int32", "long": "int64", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool",
+    "half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16",
+}  # fmt: skip
+_CAST_BY_DTYPE: Final = {dtype: name for name, dtype in _CASTS.items()}
+_LEGACY: Final = {
+    "float32": "FloatTensor", "float64": "DoubleTensor", "float16": "HalfTensor", "bfloat16": "BFloat16Tensor",
+    "uint8": "ByteTensor", "int8": "CharTensor", "int16": "ShortTensor", "int32": "IntTensor", "int64": "LongTensor",
+    "bool": "BoolTensor",
+}  # fmt: skip
+
+
+def proposals(project: Project, subject: Subject, wanted: str) -> Iterator[Proposal]:
+    """Edits that give `subject` the dtype `wanted`."""
+    if not isinstance(subject.value, Tensor):
+        return
+    located = allocation(project, subject, subject.value.dtype_site)
+    if located is not None:
+        yield from _at_allocation(subject, located, wanted)
+    yield from _at_call(subject, wanted)
+
+
+def spelled(located: Located, wanted: str) -> str | None:
+    """`torch.int32` as the file would write it."""
+    name = torch_name(located.module, located.unit)
+    return None if name is None else f"{name}.{wanted}"
+
+
+def _at_allocation(subject: Subject, located: Located, wanted: str) -> Iterator[Proposal]:
+    expr = located.expr
+    text = spelled(located, wanted)
+    if expr[0] != ir.CALL or text is None:
+        return
+    function = expr[3]
+    name = function[4] if function[0] == ir.ATTRIBUTE else function[3] if function[0] == ir.NAME else ""
+    change = _cast_change(located, name, wanted, text) or _dtype_keyword(located, name, text)
+    if change is None:
+        return
+    cast = name in _CASTS or name in {"to", "type"}
+    title = f"Convert to torch.{wanted} here" if cast else f"Allocate `{subject.shown}` as torch.{wanted}"
+    yield Proposal(
+        title,
+        RepairKind.CAST_AT_CALL if cast and _is_argument(subject, located) else RepairKind.CHANGE_DTYPE_AT_ALLOCATION,
+        (change,),
+        Changed(located.module, located.base, expr),
+    )
+
+
+def _is_argument(subject: Subject, located: Located) -> bool:
+    argument = subject.argument
+    return argument is not None and subject.module is located.module and argument[1:3] == located.expr[1:3]
+
+
+def _dtype_keyword(located: Located, name: str, text: str) -> Change | None:
+    expr, module, base = located.expr, located.module, located.base
+    for keyword, value in expr[5]:
+        if keyword == "dtype":
+            return Change(module, base + value[1], base + value[2], text)
+    if name not in _FACTORIES | _REDUCTIONS or any(keyword is None for keyword, _ in expr[5]):
+        return None
+    return insert_argument(located, f"dtype={text}")
+
+
+def insert_argument(located: Located, text: str) -> Change:
+    """Add one more argument at the end of a call, before a trailing comma and its blanks."""
+    module, end = located.module, located.end - 1
+    last = max(
+        (part[2] for part in (*located.expr[4], *(value for _, value in located.expr[5]))),
+        default=None,
+    )
+    if last is None:
+        return Change(module, end, end, text)
+    position = located.base + last
+    tail = module.text(position, end)
+    closers = len(tail) - len(tail.lstrip(") \t\n"))
+    position += tail.rfind(")", 0, closers) + 1 if ")" in tail[:closers] else 0
+    rest = module.text(position, end)
+    if rest.strip() == "," and "\n" in rest:
+        line_start = module.offset_of_line(module.line_of(position))
+        line = module.text(line_start, position)
+        indent = line[: len(line) - len(line.lstrip())]
+        comma = position + rest.index(",") + 1
+        return Change(module, comma, comma, f"\n{indent}{text},")
+    return Change(module, position, position, f", {text}")
+
+
+def _cast_change(located: Located, name: str, wanted: str, text: str) -> Change | None:
+    expr, module, base = located.expr, located.module, located.base
+    if expr[3][0] != ir.ATTRIBUTE:
+        return None
+    if name in _CASTS and not expr[4] and not expr[5]:
+        method = _CAST_BY_DTYPE.get(wanted)
+        start = base + expr[3][2] - len(name)
+        replacement = f"{method}()" if method else f"to({text})"
+        return Change(module, start, located.end, replacement)
+    if name in {"to", "type", "view"} and expr[4]:
+        first = expr[4][0]
+        if first[0] == ir.CONST and isinstance(first[3], str) and first[3].endswith("Tensor") and wanted in _LEGACY:
+            old = module.text(base + first[1], base + first[2])
+            legacy = old.replace(first[3].rsplit(".", 1)[-1], _LEGACY[wanted])
+            return Change(module, base + first[1], base + first[2], legacy)
+        if first[0] in {ir.ATTRIBUTE, ir.NAME} and _names_dtype(first, located):
+            return Change(module, base + first[1], base + first[2], text)
+    return None
+
+
+def _names_dtype(expr: tuple[object, ...], located: Located) -> bool:
+    shown = located.module.text(located.base + int(expr[1]), located.base + int(expr[2]))  # type: ignore[call-overload]
+    return "." in shown and not shown.endswith(".device")
+
+
+def _at_call(subject: Subject, wanted: str) -> Iterator[Proposal]:
+    argument = subject.argument
+    if argument is None:
+        return
+    name = torch_name(subject.module, subject.unit)
+    method = _CAST_BY_DTYPE.get(wanted)
+    if name is None and method is None:
+        return
+    text = subject.text()
+    if needs_parentheses(argument):
+        text = f"({text})"
+    # The cast makes a copy: what the callee writes into it never reaches the caller's tensor.
+    written = subject.name.endswith(("out", "_out")) or subject.name.startswith("out")
+    cast = f".to({name}.{wanted})" if name is not None else f".{method}()"
+    start, end = subject.base + argument[1], subject.base + argument[2]
+    yield Proposal(
+        f"Cast `{subject.shown}` to torch.{wanted} for this call"
+        + (" (what the call writes is lost with the copy)" if written else ""),
+        RepairKind.CAST_AT_CALL,
+        (Change(subject.module, start, end, f"{text}{cast}"),),
+        doubtful=written,
+    )

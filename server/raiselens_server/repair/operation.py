@@ -1,0 +1,101 @@
+"""Repairs of what torch itself refuses: conversions of an operand, tried until one passes.
+
+torch's rules say that a call raises, not what would have passed; so the likely conversions are proposed in order, and the
+re-check decides. They change what is computed, so none is safe.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from raiselens_server.error import RepairKind
+from raiselens_server.repair.locate import needs_parentheses
+from raiselens_server.repair.proposal import Change, Proposal
+from raiselens_server.source import ir
+from raiselens_server.values.lattice import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raiselens_server.foresee.report import Finding
+    from raiselens_server.source.ir import Expr
+
+_DTYPE_SUFFIXES: Final = (".long()", ".float()", ".bool()", ".int()")
+
+
+def proposals(finding: Finding) -> Iterator[Proposal]:
+    """Conversions of the operands of the failing operation."""
+    call = finding.call
+    node, frame = call.node, call.frame
+    if node is None or finding.level != len(finding.raising.levels) - 1:
+        return
+    operands = list(_operands(node))
+    text = finding.raising.condition + " " + "".join(p for p in finding.raising.message if isinstance(p, str))
+    lowered = text.lower()
+    shown = {id(expr): frame.module.text(frame.base + expr[1], frame.base + expr[2]) for expr in operands}
+    if "dtype" in lowered or "type" in lowered or "long" in lowered or "scalar" in lowered:
+        for expr in operands:
+            for other in operands:
+                if other is not expr and other[0] in {ir.NAME, ir.ATTRIBUTE, ir.SUBSCRIPT}:
+                    yield _suffix(finding, expr, f".to({shown[id(other)]}.dtype)", RepairKind.CAST_AT_CALL)
+        for expr in operands:
+            for suffix in _DTYPE_SUFFIXES:
+                yield _suffix(finding, expr, suffix, RepairKind.CAST_AT_CALL)
+    if "view" in lowered or "stride" in lowered or "contiguous" in lowered:
+        if node[0] == ir.CALL and node[3][0] == ir.ATTRIBUTE and node[3][4] == "view":
+            start = frame.base + node[3][2] - len("view")
+            yield Proposal(
+                "Use `reshape`, which copies where it must",
+                RepairKind.RESHAPE,
+                (Change(frame.module, start, start + len("view"), "reshape"),),
+            )
+        for expr in operands:
+            yield _suffix(finding, expr, ".contiguous()", RepairKind.CONTIGUOUS)
+    if "device" in lowered:
+        for expr in operands:
+            for other in operands:
+                if other is not expr and other[0] in {ir.NAME, ir.ATTRIBUTE}:
+                    yield _suffix(finding, expr, f".to({shown[id(other)]}.device)", RepairKind.MOVE_DEVICE)
+    if "requires grad" in lowered:
+        for expr in operands:
+            yield _suffix(finding, expr, ".detach()", RepairKind.CHANGE_ARGUMENT)
+    if "shape" in lowered or "size" in lowered or "dim" in lowered:
+        for expr in reversed(operands):
+            yield _suffix(finding, expr, ".t()", RepairKind.RESHAPE)
+            yield _suffix(finding, expr, ".unsqueeze(0)", RepairKind.RESHAPE)
+
+
+def _suffix(finding: Finding, expr: Expr, suffix: str, kind: RepairKind) -> Proposal:
+    frame = finding.call.frame
+    start, end = frame.base + expr[1], frame.base + expr[2]
+    text = frame.module.text(start, end)
+    if needs_parentheses(expr):
+        text = f"({text})"
+    short = text if len(text) <= 40 else text[:37] + "…"  # noqa: PLR2004 - fits a title
+    return Proposal(
+        f"Pass `{short}{suffix}`", kind, (Change(frame.module, start, end, f"{text}{suffix}"),), doubtful=True
+    )
+
+
+def _operands(node: Expr) -> Iterator[Expr]:
+    """The operands that may be tensors: arguments (items of a list too), the receiver last."""
+    match node[0]:
+        case ir.CALL:
+            for argument in (*node[4], *(value for _, value in node[5])):
+                if argument[0] in {ir.TUPLE, ir.LIST}:
+                    yield from (item for item in argument[3] if item[0] not in {ir.CONST, ir.STAR})
+                elif argument[0] not in {ir.CONST, ir.STAR, ir.LAMBDA}:
+                    yield argument
+            if node[3][0] == ir.ATTRIBUTE and node[3][3][0] != ir.NAME or node[3][0] == ir.ATTRIBUTE:
+                yield node[3][3]
+        case ir.BINARY:
+            yield node[5]
+            yield node[4]
+        case ir.SUBSCRIPT:
+            yield node[4]
+            yield node[3]
+        case _:
+            return
+
+
+__all__ = ["Tensor", "proposals"]

@@ -1,0 +1,79 @@
+"""Repairs of device, layout and plain arguments."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from raiselens_server.error import RepairKind
+from raiselens_server.foresee.strings import device_text
+from raiselens_server.repair.proposal import Change, Changed, Proposal
+from raiselens_server.repair.shape import at_call
+from raiselens_server.repair.subject import allocation
+from raiselens_server.source import ir
+from raiselens_server.values.lattice import Const, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raiselens_server.foresee import Project
+    from raiselens_server.repair.subject import Subject
+    from raiselens_server.repair.wants import WantDevice
+
+
+def device_proposals(
+    project: Project, subject: Subject, want: WantDevice, other: Subject | None
+) -> Iterator[Proposal]:
+    """Edits that put `subject` on the device wanted."""
+    shown = device_text(want.device)
+    if isinstance(subject.value, Tensor):
+        located = allocation(project, subject, subject.value.device_site)
+        if located is not None and located.expr[0] == ir.CALL:
+            for keyword, value in located.expr[5]:
+                if keyword == "device":
+                    start, end = located.base + value[1], located.base + value[2]
+                    yield Proposal(
+                        f"Allocate `{subject.shown}` on {shown}",
+                        RepairKind.MOVE_DEVICE,
+                        (Change(located.module, start, end, f'"{shown}"'),),
+                        Changed(located.module, located.base, located.expr),
+                    )
+    if other is not None and other.argument is not None and other.argument[0] == ir.NAME:
+        yield from at_call(
+            subject, f".to({other.text()}.device)", f"Move `{subject.shown}` to {shown}", RepairKind.MOVE_DEVICE
+        )
+    yield from at_call(subject, f'.to("{shown}")', f"Move `{subject.shown}` to {shown}", RepairKind.MOVE_DEVICE)
+
+
+def contiguous_proposals(subject: Subject) -> Iterator[Proposal]:
+    """A contiguous copy at the call."""
+    yield from at_call(
+        subject, ".contiguous()", f"Pass a contiguous copy of `{subject.shown}`", RepairKind.CONTIGUOUS
+    )
+
+
+def value_proposals(subject: Subject, allowed: tuple[str | int | float | bool, ...]) -> Iterator[Proposal]:
+    """A literal argument replaced by an allowed value, nearest first."""
+    argument = subject.argument
+    if argument is None or argument[0] != ir.CONST or not isinstance(subject.value, Const):
+        return
+    have = subject.value.value
+    options = [option for option in allowed if isinstance(option, type(have)) and option != have]
+    if isinstance(have, str):
+        texts = [str(option) for option in options]
+        close = difflib.get_close_matches(have, texts, n=3, cutoff=0.0)
+        options = [*close]
+    else:
+        options.sort(key=lambda option: abs(float(option) - float(have)) if isinstance(have, (int, float)) else 0.0)
+    for option in options[:3]:
+        start, end = subject.base + argument[1], subject.base + argument[2]
+        yield Proposal(
+            f"Pass {option!r} as `{subject.name}`",
+            RepairKind.CHANGE_ARGUMENT,
+            (Change(subject.module, start, end, _literal(option)),),
+            doubtful=True,
+        )
+
+
+def _literal(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) and '"' not in value and "\\" not in value else repr(value)
