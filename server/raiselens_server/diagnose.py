@@ -6,7 +6,7 @@ way one came.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,16 @@ from typing_extensions import assert_never
 
 from raiselens_catalog import How
 from raiselens_server.error import Diagnosis, Foreseen, Observed, RecordMatch, Role
+from raiselens_server.foresee import Project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raiselens_catalog import Catalog
-    from raiselens_server.error import Hole, Place, RaisedError, Repair
-    from raiselens_server.foresee import Project, Statistics
+    from raiselens_server.error import Frame, Hole, Place, RaisedError, Repair
+    from raiselens_server.foresee import Statistics
+    from raiselens_server.read import Reading
+    from raiselens_server.source.environment import Environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +133,54 @@ def _repairs_of_observed(project: Project, error: RaisedError) -> tuple[Repair, 
             pass
     twin = foreseen_twin(project, error)
     return () if twin is None else repairs_of(project, twin)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The errors of a text with their records; `primary` is the index of the one to look at first."""
+
+    diagnoses: tuple[Diagnosis, ...]
+    primary: int | None
+    why: str = ""
+
+
+class Explainer:
+    """Explains readings for one workspace; keeps what it parsed between them."""
+
+    def __init__(
+        self, catalog: Catalog, environment: Environment, root: Path, path_map: tuple[tuple[str, str], ...] = ()
+    ) -> None:
+        """Frames are looked for as printed, then by `path_map` (there → here), then relative to `root`."""
+        self.catalog = catalog
+        self.environment = environment
+        self.root = root
+        self.path_map = path_map
+        self.project = Project(environment, [str(root)])
+
+    def explain_text(self, text: str) -> Explained:
+        """Find the errors of a whole text, and explain them."""
+        # Imported late: checking a file needs no reader of logs.
+        from raiselens_server.read import read_text
+
+        return self.explain(read_text(text))
+
+    def explain(self, reading: Reading) -> Explained:
+        """Match every error of `reading`, and repair those whose frames lie in files of this machine."""
+        errors = [
+            replace(error, frames=tuple(self._located(frame) for frame in error.frames)) for error in reading.errors
+        ]
+        return Explained(explain(self.project, self.catalog, errors), reading.primary, reading.why)
+
+    def _located(self, frame: Frame) -> Frame:
+        """The frame with its file's path on this machine, where there is such a file."""
+        for candidate in self._candidates(frame.file):
+            if candidate.is_file():
+                return replace(frame, file=str(candidate))
+        return frame
+
+    def _candidates(self, file: str) -> list[Path]:
+        # The longest prefix says most.
+        mapped = sorted((pair for pair in self.path_map if file.startswith(pair[0])), key=lambda pair: -len(pair[0]))
+        candidates = [Path(here + file[len(there) :]) for there, here in mapped]
+        path = Path(file)
+        return [*candidates, path if path.is_absolute() else self.root / path]

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from raiselens_catalog import Catalog, CatalogError, stubs_root
 from raiselens_server.config import load_settings, merge
-from raiselens_server.diagnose import check, repairs_of
+from raiselens_server.diagnose import Explained, Explainer, check, repairs_of
 from raiselens_server.error import Diagnosis, Foreseen
-from raiselens_server.explaining import Explained, Explainer
 from raiselens_server.fix import fix_texts
 from raiselens_server.foresee import Project
 from raiselens_server.installed import with_installed_source
-from raiselens_server.read import read_text
 from raiselens_server.source.interpreter import (
     InterpreterError,
     build_environment,
@@ -160,7 +158,7 @@ class Session:
         """The errors of a log or paste, for a reader whose files lie at `near`."""
         known = self._explained
         if known is None or known[:2] != (text, near):
-            known = self._explained = (text, near, self.room(near).explainer.explain(read_text(text)))
+            known = self._explained = (text, near, self.room(near).explainer.explain_text(text))
         return known[2]
 
     def entry(self, diagnosis: Diagnosis, near: Path) -> Entry | None:

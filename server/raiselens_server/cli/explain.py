@@ -25,7 +25,7 @@ from raiselens_server.cli.terminal import emit, emit_page
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raiselens_server.explaining import Explained, Explainer
+    from raiselens_server.diagnose import Explained, Explainer
 
 BLOCK = 1 << 20
 
@@ -55,7 +55,7 @@ def command(
 
     Exit code 1 where an error is listed, 0 where there is none or only warnings.
     """
-    from raiselens_server.explaining import Explainer
+    from raiselens_server.diagnose import Explainer
     from raiselens_server.read import read_chunks, read_message
 
     if class_name is not None and message is None:
@@ -173,7 +173,9 @@ def _print(explainer: Explainer, explained: Explained, form: str, *, one_line: b
         case "json":
             print_json(explain_object(explained.diagnoses, explained.primary, str, explained.why))
         case "markdown":
-            emit_page(explainer.markdown(explained))
+            from raiselens_server.present.markdown import explained_markdown
+
+            emit_page(explained_markdown(explained, explainer.catalog, explainer.environment.search_path))
         case _ if explained.diagnoses:
             emit(
                 explained_text(

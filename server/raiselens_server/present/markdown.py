@@ -1,14 +1,20 @@
-"""A diagnosis as the head of a page for editors: what foreseeing or the log says, before the record's own words."""
+"""Diagnoses as Markdown: the head of a hover, what foreseeing or the log says, and whole pages."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from raiselens_catalog import markdown as record_page
 from raiselens_server.error import Foreseen, Observed
+from raiselens_server.installed import with_installed_source
 from raiselens_server.present.headline import condition_of, headline
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raiselens_catalog import Catalog
+    from raiselens_server.diagnose import Explained
     from raiselens_server.error import Diagnosis
 
 _TICKS = re.compile(r"`+")
@@ -46,6 +52,20 @@ def observed_markdown(diagnosis: Diagnosis) -> str:
     if error.message and (condition := condition_of(error)):
         parts.append(f"because {code(condition)}")
     return "  \n".join(parts)
+
+
+def explained_markdown(explained: Explained, catalog: Catalog, search_path: Sequence[str]) -> str:
+    """A page for each error that has a record, the primary one first, and a heading for each that has none."""
+    order = sorted(range(len(explained.diagnoses)), key=lambda number: number != explained.primary)
+    pages = []
+    for number in order:
+        diagnosis = explained.diagnoses[number]
+        entry = catalog.get(diagnosis.record.record_id) if diagnosis.record is not None else None
+        if entry is not None:
+            pages.append(record_page(with_installed_source(entry, search_path), catalog))
+        else:
+            pages.append(f"# {escape(headline(diagnosis.error))}\n\nNo record of the catalog matches this error.\n")
+    return "\n---\n\n".join(pages)
 
 
 def code(text: str) -> str:

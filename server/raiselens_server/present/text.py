@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from raiselens_server.error import Foreseen, Observed, Role, Severity
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 SEVERITY_STYLE = {Severity.ERROR: Style.ERROR, Severity.WARNING: Style.WARNING}
 FRAMES_SHOWN = 6
+
+PROSE = 100
+"""Columns of running text."""
 
 
 def finding_text(
@@ -130,18 +134,31 @@ def _record_text(diagnosis: Diagnosis, record: Record | None) -> Iterator[Line]:
     if record.solutions:
         yield line((Style.STRONG, "Solutions"))
         for number, solution in enumerate(record.solutions, 1):
-            yield line(f"  {number}. {visible(solution)}")
-    yield from _section("Example", record.example_fix)
+            yield from _wrapped(solution, f"  {number}. ", "     ")
+    yield from _section("Example", record.example_fix, prose=False)
     if record.github_url:
         yield line((Style.FAINT, f"Source: {visible(record.github_url)}"))
     yield line((Style.FAINT, f"Rule {record.slug}, record {record.id}: raiselens catalog show {record.id}"))
 
 
-def _section(title: str, text: str | None) -> Iterator[Line]:
+def _section(title: str, text: str | None, *, prose: bool = True) -> Iterator[Line]:
     if text and text.strip():
         yield line((Style.STRONG, title))
-        for row in text.strip().split("\n"):
-            yield line(f"  {visible(row)}")
+        for paragraph in text.strip().split("\n"):
+            yield from _wrapped(paragraph) if prose else (line(f"  {visible(paragraph)}"),)
+
+
+def _wrapped(text: str, first: str = "  ", rest: str = "  ") -> Iterator[Line]:
+    # A path or an expression in the middle of a sentence stays in one piece, to be copied.
+    rows = textwrap.wrap(
+        visible(text),
+        PROSE,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    yield from map(line, rows)
 
 
 def _brief(diagnosis: Diagnosis) -> Iterator[Line]:
