@@ -125,6 +125,8 @@ def _arange(b: Bound) -> Outcome:
 
 
 def _spaced(b: Bound) -> Outcome:
+    if "retstep" in b.named:
+        return NO_RULE
     count = Const(50) if reading.absent(b.get("num")) else b.named["num"]
     return ok(Array(numpy_dtypes(b.get("dtype")) or frozenset({"float64"}), (reading.size_of(count),)))
 
@@ -184,7 +186,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("n", "full", "shape fill_value dtype? order?", _filled, "fill"),
     ("n", "zeros_like ones_like empty_like", "input dtype? order? subok? shape?", _like),
     ("n", "full_like", "input fill_value dtype? order?", _like),
-    ("n", "array asarray ascontiguousarray", "object dtype? * copy? order?", _array),
+    ("n", "array asarray", "object dtype? * copy? order?", _array),
     ("n", "arange", None, _arange),
     ("n", "linspace", "start stop num? endpoint? retstep? dtype?", _spaced),
     ("d", "numpy.random.rand numpy.random.randn", "*shape", _filled),

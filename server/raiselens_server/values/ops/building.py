@@ -52,11 +52,11 @@ SCALAR_TYPES: Final[dict[str, str]] = {
 C_TYPES: Final[dict[str, str]] = {
     "bool": "bool",
     "uint8": "unsigned char",
-    "uint16": "unsigned short",
+    "uint16": "short unsigned int",
     "uint32": "unsigned int",
-    "uint64": "unsigned long",
+    "uint64": "long unsigned int",
     "int8": "signed char",
-    "int16": "short",
+    "int16": "short int",
     "int32": "int",
     "int64": "long int",
     "float16": "c10::Half",
@@ -68,6 +68,9 @@ C_TYPES: Final[dict[str, str]] = {
     "complex128": "c10::complex<double>",
 }
 """The element type as C++ spells it, as a few messages print it."""
+
+SAME_DEVICE: Final = "all tensors on the same device"
+"""The condition of a raise about devices."""
 
 KEEP: Final[Any] = object()
 """Marks a property that `derive` leaves as it is."""
@@ -117,14 +120,14 @@ def derive(
     new_names = source.dtypes if names is KEEP else names
     new_shape = source.shape if shape is KEEP else shape
     if strides is KEEP:
-        same = shape is KEEP or shape == source.shape
+        same = shape is KEEP or (shape is not None and shape == source.shape)
         strides = source.strides if same and not contiguous else None
         if same and contiguous is None:
             contiguous = source.contiguous
     if strides is not None:
         contiguous = layout.is_contiguous(new_shape, strides) if contiguous is None else contiguous
     elif contiguous and new_shape is not None:
-        strides = layout.contiguous_strides(new_shape)
+        strides = layout.loose(new_shape, layout.contiguous_strides(new_shape))
     if requires_grad is KEEP:
         requires_grad = inherited_grad(source.requires_grad, new_names)
     return replace(
@@ -212,7 +215,7 @@ def legacy_type(tensor: Tensor) -> str | HolePart:
     if len(tensor.dtypes) != 1 or tensor.device is None or tensor.device.type != "cpu":
         return HolePart("type")
     (name,) = tensor.dtypes
-    if name.startswith(("uint", "complex", "float8", "float4", "q")) and name != "uint8":
+    if name.startswith(("uint", "complex", "float8", "float4", "q", "bool")) and name != "uint8":
         return HolePart("type")
     return f"torch.{SCALAR_TYPES[name]}Tensor"
 

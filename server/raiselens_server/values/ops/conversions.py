@@ -178,7 +178,8 @@ def _contiguous(b: Bound) -> Outcome:
         return ok(derive(source, strides=None))
     if source.contiguous:
         return ok(source)
-    return ok(derive(source, contiguous=True, item=source.item))
+    strides = None if source.shape is None else layout.contiguous_strides(source.shape)
+    return ok(derive(source, strides=strides, contiguous=True, item=source.item))
 
 
 def _detach(b: Bound) -> Outcome:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from raiselens_server.values.dtypes import ALL, COMPLEX, FLOATING, only
 from raiselens_server.values.lattice import Array, Device, HolePart, Tensor, Union, Unknown, Value
 from raiselens_server.values.ops import layout, reading
-from raiselens_server.values.ops.building import derive, device_text, error, fresh, inherited_grad, ok
+from raiselens_server.values.ops.building import SAME_DEVICE, derive, device_text, error, fresh, inherited_grad, ok
 from raiselens_server.values.ops.layout import Mismatch
 from raiselens_server.values.ops.outcome import Raise, Result
 from raiselens_server.values.promotion import (
@@ -133,7 +133,7 @@ def common_device(tensors: Sequence[Tensor], *, exact: bool) -> Device | Raise |
 
 def device_error(first: Device, second: Device) -> Raise:
     """The raise of operands on two devices."""
-    condition = "all tensors on the same device"
+    condition = SAME_DEVICE
     if "meta" in (first.type, second.type):
         return error(
             "RuntimeError",
@@ -239,6 +239,8 @@ def _strides(shape: Shape | None, tensors: Sequence[Tensor]) -> tuple[Shape | No
 def into(target: Tensor, outcome: Result | Raise, *, casts: bool = True) -> Result | Raise:
     """The outcome of an in-place operation that stores `outcome` in `target`."""
     if isinstance(outcome, Raise):
+        if is_meta(target):
+            return Raise(outcome.class_name, (HolePart("message"),), outcome.param, outcome.condition)
         return outcome
     made = outcome.value
     may_raise = outcome.may_raise
@@ -286,15 +288,7 @@ def _does_not_fit(target: Tensor, made: Tensor) -> Raise | None:
         return None
     condition = "the result fits the tensor changed in place"
     if is_meta(target):
-        return error(
-            "RuntimeError",
-            None,
-            condition,
-            "output with shape torch.Size(",
-            target.shape,
-            ") doesn't match the broadcast shape ",
-            HolePart("shape"),
-        )
+        return error("RuntimeError", None, condition, HolePart("message"))
     return error(
         "RuntimeError",
         None,

@@ -41,7 +41,11 @@ def options_error(b: Bound, names: frozenset[str]) -> Raise | None:
             "isinstance(device, torch.device)",
             f"{b.name}(): argument 'device' must be torch.device, not {kind}",
         )
-    if reading.flag(b.get("requires_grad"), default=False) and not names & (ALL - _UNDIFFERENTIABLE):
+    if (
+        b.data != "random"
+        and reading.flag(b.get("requires_grad"), default=False)
+        and not names & (ALL - _UNDIFFERENTIABLE)
+    ):
         return error(
             "RuntimeError",
             "requires_grad",
@@ -83,10 +87,12 @@ def sizes_error(name: str, value: Value | None, *, variadic: bool) -> Raise | No
     return None
 
 
-def negative_error(sizes: Shape) -> Raise | None:
+def negative_error(sizes: Shape, name: str = "") -> Raise | None:
     """The raise of a size that is certainly negative, at the first such."""
     for size in sizes:
         if dims.less(size, 0) is True:
+            if name == "zeros":
+                return error("RuntimeError", "size", "size >= 0", "zeros: Dimension size must be non-negative.")
             return error(
                 "RuntimeError",
                 "size",
@@ -112,7 +118,7 @@ def sized(b: Bound, names: frozenset[str], device: Device | None, *, item: Const
         shape = reading.sizes_of(size.items if size.kind == "varargs" else (size,))
     elif reading.number_kind(size) is not None:
         return NO_RULE
-    broken = options_error(b, names) or (negative_error(shape) if shape is not None else None)
+    broken = (negative_error(shape, b.name) if shape is not None else None) or options_error(b, names)
     if broken is not None:
         return broken
     decided = shape is not None and all(dims.less(s, 0) is False for s in shape)
@@ -271,7 +277,9 @@ def _spaced(b: Bound) -> Outcome:
     if dims.less(count, 0) is True:
         return error("RuntimeError", "steps", "steps >= 0", "number of steps must be non-negative")
     device = reading.device_of(b.get("device"), b.ambient.default_device)
-    return options_error(b, names) or ok(fresh(names, (count,), device), may_raise=count is None)
+    grad = reading.flag(b.get("requires_grad"), default=False)
+    made = fresh(names, (count,), device, requires_grad=grad)
+    return options_error(b, names) or ok(made, may_raise=count is None)
 
 
 def _eye(b: Bound) -> Outcome:
@@ -281,7 +289,9 @@ def _eye(b: Bound) -> Outcome:
         return error("RuntimeError", "n", "n >= 0", "n must be greater or equal to 0, got ", rows)
     names = reading.dtypes_of(b.get("dtype")) or b.ambient.default_dtypes
     device = reading.device_of(b.get("device"), b.ambient.default_device)
-    return options_error(b, names) or ok(fresh(names, (rows, columns), device))
+    return options_error(b, names) or ok(
+        fresh(names, (rows, columns), device, requires_grad=reading.flag(b.get("requires_grad"), default=False))
+    )
 
 
 def _randperm(b: Bound) -> Outcome:

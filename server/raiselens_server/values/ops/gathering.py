@@ -135,7 +135,10 @@ def _too_large(own: Shape, wanted: Shape, dim: int | None) -> tuple[int, int] | 
 
 def _scatter(b: Bound) -> Outcome:
     source, index = b.tensor(), b.tensor("index")
-    if source is None or index is None:
+    src = b.get("src") if "src" in b.named else b.get("value")
+    if source is None or index is None or src is None or ("src" in b.named and "value" in b.named):
+        return NO_RULE
+    if is_meta(source) != is_meta(index):
         return NO_RULE
     dim = _dim(b, source)
     if isinstance(dim, Raise):
@@ -143,9 +146,6 @@ def _scatter(b: Bound) -> Outcome:
     broken = _index_error(_SCATTER, source, index) if not _is_empty(index.shape or ()) else None
     if broken is not None:
         return broken
-    src = b.get("src") if "src" in b.named else b.get("value")
-    if src is None:
-        return NO_RULE
     if (
         isinstance(src, Tensor)
         and differ(source, src)
@@ -201,9 +201,9 @@ def _index_select(b: Bound) -> Outcome:
     if source is None or index is None:
         return NO_RULE
     dim = _dim(b, source)
-    if isinstance(dim, Raise):
-        return dim
     mixed = is_meta(source) or is_meta(index)
+    if isinstance(dim, Raise):
+        return dim if not mixed else NO_RULE
     if index.shape is not None and len(index.shape) > 1 and not mixed:
         return error("IndexError", "index", "index.dim() <= 1", "index_select(): Index is supposed to be a vector")
     broken = _index_error(_SELECT, source, index)
@@ -264,7 +264,8 @@ def _write_error(b: Bound, source: Tensor, index: Tensor, values: Tensor) -> Rai
                 ") must have the same scalar type",
             )
         return None
-    simple = index.shape is not None and len(index.shape) == 1
+    ranks = {len(t.shape) if t.shape is not None else None for t in (source, values)}
+    simple = index.shape is not None and len(index.shape) == 1 and len(ranks) == 1 and None not in ranks
     broken = _index_error(b.data, source, index) if simple else None
     if broken is not None:
         return broken
@@ -288,7 +289,7 @@ def _index_fill(b: Bound) -> Outcome:
     broken = _index_error(_FILL, source, index)
     dim = _dim(b, source)
     if isinstance(dim, Raise):
-        return dim if broken is None else NO_RULE
+        return dim if broken is None and index.shape is not None and len(index.shape) < 2 else NO_RULE
     if broken is not None:
         return broken
     result = Result(derive(source, strides=source.strides if source.contiguous else None), may_raise=True)
@@ -316,6 +317,8 @@ def _masked_fill(b: Bound) -> Outcome:
     source, mask = b.tensor(), b.tensor("mask")
     if source is None or mask is None:
         return NO_RULE
+    if b.inplace and is_meta(source):
+        return ok(source, may_raise=True)
     if mask.dtypes and not mask.dtypes & _MASK and is_meta(source) == is_meta(mask):
         if is_meta(source):
             return error(
@@ -336,7 +339,8 @@ def _masked_fill(b: Bound) -> Outcome:
         ):
             return error("RuntimeError", "mask", "mask.dtype == bool", HolePart("message"))
         return error("RuntimeError", "mask", "mask.dtype == bool", text, element(mask.dtypes))
-    outcome = elementwise([_plain(mask), _plain(source)], source.dtypes, exact_devices=False)
+    order = (source, mask) if b.inplace else (mask, source)
+    outcome = elementwise([_plain(tensor) for tensor in order], source.dtypes, exact_devices=False)
     if isinstance(outcome, Raise):
         return outcome if is_meta(source) == is_meta(mask) else NO_RULE
     made = outcome.value
@@ -375,7 +379,7 @@ def _index_put(b: Bound) -> Outcome:
         return NO_RULE
     tensors = [item for item in indices.items if isinstance(item, Tensor) and item.shape]
     if len(tensors) != len(indices.items):
-        return ok(derive(source, strides=source.strides), may_raise=True)
+        return ok(derive(source, strides=source.strides, requires_grad=None), may_raise=True)
     outcome = setitem(source, Seq(indices.items), values)
     if isinstance(outcome, Result) and not b.inplace:
         return ok(derive(source, strides=source.strides if source.contiguous else None), may_raise=True)
@@ -387,13 +391,15 @@ def _embedding(b: Bound) -> Outcome:
     if index is None or weight is None:
         return NO_RULE
     mixed = is_meta(index) != is_meta(weight)
+    if weight.shape is not None and len(weight.shape) != 2 and not reading.absent(b.get("padding_idx")):
+        return NO_RULE
     padding = reading.constant_int(b.get("padding_idx"))
     rows = weight.shape[0] if weight.shape else None
     if padding is not None and isinstance(rows, int) and len(weight.shape or ()) == 2 and not -rows <= padding < rows:
         return error(
             "AssertionError", "padding_idx", "padding_idx < weight.size(0)", "Padding_idx must be within num_embeddings"
         )
-    if weight.shape is not None and len(weight.shape) != 2 and not mixed:
+    if weight.shape is not None and len(weight.shape) != 2 and not mixed and reading.absent(b.get("padding_idx")):
         return error("RuntimeError", "weight", "weight.dim() == 2", "'weight' must be 2-D")
     if index.dtypes and not index.dtypes & _WIDE and not mixed:
         kind: object = dtype_text(index.dtypes) if is_meta(index) else legacy_type(index)

@@ -247,7 +247,7 @@ def _split(b: Bound) -> Outcome:
     size = source.shape[dim]
     wanted = b.get("split_size")
     if isinstance(wanted, Seq):
-        return _by_sizes(source, dim, size, wanted)
+        return _by_sizes(source, dim, size, wanted, reading.constant_int(value) or 0)
     step = reading.constant_int(wanted)
     if step is not None and step < 0:
         text = f"split expects split_size be non-negative, but got split_size={step}"
@@ -260,7 +260,7 @@ def _split(b: Bound) -> Outcome:
     return ok(_parts(source, dim, [min(step, size - start) for start in range(0, max(size, 1), step)]))
 
 
-def _by_sizes(source: Tensor, dim: int, size: Dim | None, wanted: Seq) -> Outcome:
+def _by_sizes(source: Tensor, dim: int, size: Dim | None, wanted: Seq, given: int) -> Outcome:
     sizes = reading.sizes_of((wanted,))
     if sizes is None or len(sizes) > _LIMIT:
         return ok(Unknown("split"), may_raise=True)
@@ -274,7 +274,7 @@ def _by_sizes(source: Tensor, dim: int, size: Dim | None, wanted: Seq) -> Outcom
             "sum(split_sizes) == self.size(dim)",
             "split_with_sizes expects split_sizes to sum exactly to ",
             size,
-            f" (input tensor's size at dimension {dim}), but got split_sizes=",
+            f" (input tensor's size at dimension {given}), but got split_sizes=",
             sizes,
         )
     return ok(_parts(source, dim, sizes), may_raise=dims.equal(total, size) is None)
@@ -293,14 +293,14 @@ def _chunk(b: Bound) -> Outcome:
         return NO_RULE
     if source.shape is None:
         return ok(Unknown("chunk"), may_raise=True)
-    value = b.get("dim")
-    dim = axes.wrap(Const(0) if value is None else value, len(source.shape))
-    if isinstance(dim, Raise):
-        return dim
     count = reading.constant_int(b.get("chunks"))
     if count is not None and count <= 0:
         text = f"chunk expects `chunks` to be greater than 0, got: {count}"
         return error("RuntimeError", "chunks", "chunks > 0", text)
+    value = b.get("dim")
+    dim = axes.wrap(Const(0) if value is None else value, len(source.shape))
+    if isinstance(dim, Raise):
+        return dim
     if dim is None or count is None or not source.shape or count > _LIMIT:
         return ok(Unknown("chunk"), may_raise=True)
     size = source.shape[dim]

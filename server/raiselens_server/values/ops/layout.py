@@ -135,13 +135,11 @@ def like_strides(shape: Shape | None, strides: Shape | None, *, contiguous: bool
     """The strides of `clone()` or `empty_like`: kept where the tensor is dense, else in the order of its strides."""
     if shape is None:
         return None
-    if contiguous:
-        return contiguous_strides(shape)
+    if 0 in shape:
+        return (None,) * len(shape)
     sizes, steps = known(shape), known(strides)
     if sizes is None or steps is None:
-        return None
-    if 0 in sizes:
-        return contiguous_strides(shape)
+        return loose(shape, strides or contiguous_strides(shape)) if contiguous else None
     return steps if is_dense(sizes, steps) else elementwise_strides(sizes, [(sizes, steps)])
 
 

@@ -117,7 +117,7 @@ def _tensor(b: Bound) -> Outcome:
     device = reading.device_of(b.get("device"), b.ambient.default_device)
     item = None
     if isinstance(data, Const) and names == measured.dtypes and isinstance(data.value, bool | int):
-        item = data
+        item = data if device is None or device.type != "meta" else None
     contiguous = None if isinstance(data, Array) and shares else True
     made = fresh(names, measured.shape, device, contiguous=contiguous, requires_grad=grad, item=item)
     return options_error(b, names) or ok(made, may_raise=measured.shape is None)
@@ -185,7 +185,7 @@ def _legacy(b: Bound) -> Outcome:
         case Array():
             return ok(fresh(names, first.shape, device))
         case _:
-            return ok(fresh(names, None, device, contiguous=None, requires_grad=None), may_raise=True)
+            return ok(Tensor(), may_raise=True)
 
 
 _LEGACY: Final = {

@@ -99,7 +99,8 @@ def _unknown_rank(left: Tensor, right: Tensor) -> Outcome:
 
 
 def _made(left: Tensor, right: Tensor, shape: Shape | None) -> Tensor:
-    names = left.dtypes if is_meta(left) or is_meta(right) else left.dtypes & right.dtypes
+    mixed = is_meta(left) or is_meta(right) or differ(left, right)
+    names = left.dtypes | right.dtypes if mixed else left.dtypes & right.dtypes
     device = left.device if left.device is not None and not is_meta(left) and not is_meta(right) else None
     if left.device == right.device:
         device = left.device

@@ -33,13 +33,15 @@ class Raise:
     """The operation raises, whatever the unknown parts are.
 
     `class_name` and `message` as torch prints them. `param`: torch's name of the argument at fault, where there is
-    one. `condition`: the rule that was broken, in words of torch's source.
+    one. `condition`: the rule that was broken, in words of torch's source. `earlier`: a check that torch makes before
+    was not decided, so that it may raise in this one's place, with another class and message.
     """
 
     class_name: str
     message: tuple[str | HolePart, ...]
     param: str | None
     condition: str
+    earlier: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from raiselens_server.values.lattice import Const, HolePart, Tensor, Value
 from raiselens_server.values.ops import reading
 from raiselens_server.values.ops.building import derive, error, ok
 from raiselens_server.values.ops.elementwise import Operand, elementwise, into, is_meta, operand, promoted
-from raiselens_server.values.ops.outcome import NO_RULE, NoRule, Outcome, Raise, Result
+from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise, Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,6 @@ _DISCRETE: Final = INTEGRAL | _BOOL
 _INEXACT: Final = ANY_FLOATING | COMPLEX
 _REAL_OF: Final = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
-_MIXED: Final = error("RuntimeError", None, "cpu and meta")
 SUBTRACT_TWO: Final = (
     "Subtraction, the `-` operator, with two bool tensors is not supported."
     " Use the `^` or `logical_xor()` operator instead."
@@ -165,11 +164,12 @@ def _negative(value: Value | None) -> bool:
 
 
 def _subtract_error(operands: Sequence[Operand]) -> Raise | None:
-    if isinstance(_unless_mixed(_MIXED, operands), NoRule):
+    meta = {is_meta(one.tensor) for one in operands if one.tensor is not None}
+    if len(meta) > 1:
         return None
     bools = [one.dtypes == _BOOL for one in operands]
     if all(bools):
-        return error("RuntimeError", "other", "not both bool", SUBTRACT_TWO)
+        return error("RuntimeError", "other", "not both bool", HolePart("message") if meta == {True} else SUBTRACT_TWO)
     tensors = [one.tensor for one in operands if one.tensor is not None]
     if any(is_meta(tensor) for tensor in tensors) or not any(bools):
         return None
@@ -215,7 +215,12 @@ def _clamp(b: Bound) -> Outcome:
     if len({isinstance(b.get(name), Tensor) for name in bounds}) > 1:
         return NO_RULE
     operands = _operands(b, ("input", *bounds))
-    return NO_RULE if operands is None else finish(b, elementwise(operands, promoted(operands)))
+    if operands is None:
+        return NO_RULE
+    outcome = finish(b, elementwise(operands, promoted(operands)))
+    if b.inplace and isinstance(outcome, Raise):
+        return Raise(outcome.class_name, (HolePart("message"),), outcome.param, outcome.condition)
+    return outcome
 
 
 def _where(b: Bound) -> Outcome:
@@ -227,6 +232,8 @@ def _where(b: Bound) -> Outcome:
     if choices is None:
         return NO_RULE
     allowed = _BOOL if is_meta(condition) else _BOOL | {"uint8"}
+    if not condition.dtypes & allowed and len({is_meta(t) for t in (condition, *_tensors(choices))}) > 1:
+        return error("RuntimeError", "condition", "condition.dtype == bool", HolePart("message"))
     if not condition.dtypes & allowed:
         if is_meta(condition):
             return error(
@@ -241,7 +248,11 @@ def _where(b: Bound) -> Outcome:
     chosen = promoted(choices)
     if not chosen:
         return ok(Tensor(), may_raise=True)
-    return elementwise([*choices, Operand(condition.dtypes, frozenset({0}), condition)], chosen)
+    return elementwise([Operand(condition.dtypes, frozenset({0}), condition), *choices], chosen)
+
+
+def _tensors(operands: Sequence[Operand]) -> list[Tensor]:
+    return [one.tensor for one in operands if one.tensor is not None]
 
 
 def _dotted(names: frozenset[str]) -> str | HolePart:
@@ -250,6 +261,8 @@ def _dotted(names: frozenset[str]) -> str | HolePart:
 
 def _ternary(b: Bound) -> Outcome:
     operands = _operands(b, ("input", *b.data))
+    if operands is not None and b.name == "addcdiv" and not (operands[1].dtypes | operands[2].dtypes) - _DISCRETE:
+        return NO_RULE
     return NO_RULE if operands is None else finish(b, elementwise(operands, promoted(operands)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from raiselens_server.values.dtypes import ALL, BITS, canonical
+from raiselens_server.values.dtypes import ALL, BITS, FLOATING, canonical
 from raiselens_server.values.lattice import (
     NONE,
     Array,
@@ -15,6 +15,7 @@ from raiselens_server.values.lattice import (
     Named,
     Opaque,
     Seq,
+    Slice,
     Tensor,
     Text,
     Union,
@@ -187,6 +188,23 @@ def tensor_of(value: Value | None) -> Tensor | None:
 
 
 ANY_TENSOR: Final = Tensor()
+
+
+def settled(value: Value) -> bool:
+    """Whether no check of an operation can be left open by the value: all but its device is known, if as a form."""
+    match value:
+        case Tensor(dtypes=names, shape=shape):
+            return (len(names) == 1 or names <= FLOATING) and shape is not None and None not in shape
+        case Seq(items=items):
+            return all(settled(item) for item in items)
+        case Slice(start=start, stop=stop, step=step):
+            return settled(start) and settled(stop) and settled(step)
+        case Unknown() | Union() | Opaque():
+            return False
+        case DType(names=names):
+            return len(names) == 1
+        case _:
+            return True
 
 
 def type_name(value: Value) -> str | None:

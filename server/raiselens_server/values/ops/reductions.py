@@ -21,6 +21,7 @@ _BOOL: Final = frozenset({"bool"})
 _LONG: Final = frozenset({"int64"})
 _DISCRETE: Final = INTEGRAL | _BOOL
 _INEXACT: Final = ANY_FLOATING | COMPLEX
+_LONE_KEEPDIM: Final = frozenset({"amax", "amin", "norm", "vector_norm"})
 _REAL_OF: Final = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
 
@@ -43,6 +44,8 @@ def _chosen(b: Bound, source: Tensor) -> tuple[int, ...] | Raise | None:
     if isinstance(value, Seq) and not value.items:
         return everything
     chosen = axes.wrap_all(value, len(shape))
+    if isinstance(chosen, Raise) and is_meta(source) and chosen.class_name == "RuntimeError":
+        return Raise(chosen.class_name, (HolePart("message"),), chosen.param, chosen.condition)
     return () if chosen == (0,) and not shape else chosen
 
 
@@ -102,20 +105,25 @@ def _mean_names(source: Tensor, given: frozenset[str] | None) -> frozenset[str] 
 
 def _reduce(b: Bound) -> Outcome:
     source = b.tensor()
-    if source is None:
+    if source is None or ("keepdim" in b.named and "dim" not in b.named and b.name not in _LONE_KEEPDIM):
+        return NO_RULE
+    if "unbiased" in b.named and "correction" in b.named:
         return NO_RULE
     if b.data == "deviation" and source.dtypes and not source.dtypes & _INEXACT and not is_meta(source):
         text = "std and var only support floating point and complex dtypes"
         return error("RuntimeError", "input", "the dtype is floating or complex", text)
+    if b.data == "norm" and "dtype" in b.named:
+        return ok(Tensor(dtypes=reading.dtypes_of(b.get("dtype")) or source.dtypes), may_raise=True)
     if b.data == "norm" and source.dtypes and not source.dtypes & _INEXACT and not is_meta(source):
         text = "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
         return error("RuntimeError", "input", "the dtype is floating or complex", text, source.dtypes)
     chosen = _chosen(b, source)
     names = _names(b, source)
-    if isinstance(chosen, Raise):
-        return chosen
-    if isinstance(names, Raise):
-        return names
+    for broken in (names, chosen):
+        if isinstance(broken, Raise):
+            return broken
+    if isinstance(chosen, Raise) or isinstance(names, Raise):
+        return NO_RULE
     keepdim = reading.flag(b.get("keepdim"), default=False)
     return ok(reduce(source, chosen, names, keepdim=keepdim), may_raise=chosen is None or len(names) > 1)
 
@@ -132,7 +140,7 @@ def _extremum(b: Bound) -> Outcome:
     if source is None:
         return NO_RULE
     other = b.get("dim") or b.get("other")
-    if "other" in b.named and len(b.named) > 2:
+    if ("other" in b.named and len(b.named) > 2) or ("keepdim" in b.named and other is None):
         return NO_RULE
     if isinstance(other, Tensor):
         if reading.constant_int(other) is not None:
@@ -174,7 +182,7 @@ def _pair(b: Bound) -> Outcome:
         return NO_RULE
     keepdim = reading.flag(b.get("keepdim"), default=False)
     if source.shape is None:
-        return ok(_both(source, None, keepdim), may_raise=True)
+        return ok(_both(source, None, keepdim, b.name), may_raise=True)
     value = b.get("dim")
     dim = axes.wrap(Const(-1) if value is None else value, len(source.shape))
     if isinstance(dim, Raise):
@@ -191,7 +199,7 @@ def _pair(b: Bound) -> Outcome:
     return broken or ok(_both(source, (dim,) if source.shape else (), keepdim, b.name))
 
 
-def _both(source: Tensor, chosen: tuple[int, ...] | None, keepdim: bool | None, name: str = "pair") -> Seq:
+def _both(source: Tensor, chosen: tuple[int, ...] | None, keepdim: bool | None, name: str) -> Seq:
     values = reduce(source, chosen, source.dtypes, keepdim=keepdim)
     return Seq((values, derive(values, names=_LONG, requires_grad=False)), f"torch.return_types.{name}")
 
@@ -221,16 +229,17 @@ def _running(b: Bound) -> Outcome:
     names = _names(b, source)
     if isinstance(names, Raise):
         return names
+    if b.inplace and "dtype" in b.named:
+        return NO_RULE
     broken = _axis_error(b, source)
     if broken is not None:
         return broken
     made = Result(_kept(source, names), may_raise=source.shape is None)
-    return into(source, made) if b.inplace else made
+    return into(source, made, casts=False) if b.inplace else made
 
 
 def _kept(source: Tensor, names: frozenset[str]) -> Tensor:
-    strides = source.strides if source.contiguous else None
-    return derive(source, names=names, strides=strides, contiguous=_stays(source))
+    return derive(source, names=names, strides=None, contiguous=_stays(source))
 
 
 def _axis_error(b: Bound, source: Tensor) -> Raise | None:
@@ -259,11 +268,18 @@ def _sorted(b: Bound) -> Outcome:
     source = b.tensor()
     if source is None:
         return NO_RULE
+    if is_meta(source):
+        shape_only = derive(source, strides=None)
+        longs = derive(shape_only, names=_LONG, requires_grad=False)
+        made: Value = longs if b.data == "indices" else Seq((shape_only, longs), f"torch.return_types.{b.name}")
+        return ok(made, may_raise=True)
     broken = _axis_error(b, source)
+    if broken is not None and "stable" in b.named:
+        return NO_RULE
     if broken is not None:
-        loose = b.data == "running" and (not source.shape or 0 in source.shape)
+        loose = (b.data == "running" and not source.shape) or 0 in (source.shape or ())
         return NO_RULE if loose else broken
-    values = derive(source, strides=source.strides if source.contiguous else None, contiguous=_stays(source))
+    values = _kept(source, source.dtypes)
     indices = derive(values, names=_LONG, requires_grad=False)
     if b.data == "indices":
         return ok(indices, may_raise=source.shape is None)
@@ -338,7 +354,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("tmi", "cumsum cumprod", ":Tinput dim * dtype?", _running, "sum"),
     ("tm", "logcumsumexp", ":Tinput dim", _running, "same"),
     ("tm", "softmax log_softmax", ":Tinput dim dtype?", _softmax),
-    ("f", "softmax log_softmax softmin", ":Tinput dim? _stacklevel? dtype?", _softmax),
+    ("f", "softmax log_softmax", ":Tinput dim? _stacklevel? dtype?", _softmax),
     ("tm", "sort", ":Tinput dim? descending? * stable?", _sorted, "pair"),
     ("tm", "argsort", ":Tinput dim? descending? * stable?", _sorted, "indices"),
     ("tm", "topk", ":Tinput k dim? largest? sorted?", _topk),

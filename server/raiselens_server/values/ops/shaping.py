@@ -31,7 +31,8 @@ def _sizes(b: Bound, name: str) -> Shape | None:
 
 
 def _view(b: Bound) -> Outcome:
-    source, size = b.tensor(), b.get("size")
+    named = "size" if b.data == "view" else "shape"
+    source, size = b.tensor(), b.get(named)
     if source is None:
         return NO_RULE
     if b.data == "view":
@@ -44,7 +45,7 @@ def _view(b: Bound) -> Outcome:
             return view_dtype(source, reading.dtypes_of(b.named["dtype"]) or source.dtypes)
         if isinstance(wanted, Seq) and wanted is size and size.kind == "varargs" and not size.items:
             return NO_RULE
-    target = _sizes(b, "size")
+    target = _sizes(b, named)
     if target is None:
         return ok(
             derive(source, names=source.dtypes if isinstance(size, Seq) and _loose(size) else ALL, shape=None),
@@ -187,6 +188,8 @@ def _expand(b: Bound) -> Outcome:
         target = _sizes(b, "size")
     if target is None:
         return ok(derive(source, shape=None), may_raise=True)
+    if b.name == "broadcast_to" and -1 in target:
+        return NO_RULE
     if source.shape is None:
         return ok(
             derive(source, shape=tuple(None if size == -1 or not isinstance(size, int) else size for size in target)),
@@ -423,6 +426,15 @@ def _flatten(b: Bound) -> Outcome:
     return ok(derive(source, shape=target, contiguous=True if source.contiguous else None))
 
 
+def _ravel(b: Bound) -> Outcome:
+    source = b.tensor()
+    return (
+        NO_RULE
+        if source is None
+        else reshaped(derive(source, contiguous=True), (layout.numel(source.shape),), copies=True)
+    )
+
+
 def _range_of(b: Bound, rank: int) -> tuple[int | Raise | None, int | Raise | None]:
     first: int | Raise | None = 0
     last: int | Raise | None = max(rank - 1, 0)
@@ -466,8 +478,8 @@ def _unflatten(b: Bound) -> Outcome:
 
 ROWS: Final[tuple[Row, ...]] = (
     ("m", "view", ":Tinput *size dtype?", _view, "view"),
-    ("m", "reshape", ":Tinput *size", _view, "reshape"),
-    ("t", "reshape", ":Tinput size", _view, "reshape"),
+    ("m", "reshape", ":Tinput *shape", _view, "reshape"),
+    ("t", "reshape", ":Tinput shape", _view, "reshape"),
     ("m", "view_as", ":Tinput :Tother", _view_as, "view"),
     ("m", "reshape_as", ":Tinput :Tother", _view_as, "reshape"),
     ("m", "expand", ":Tinput *size implicit?", _expand),
@@ -483,7 +495,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("tmi", "unsqueeze", ":Tinput dim", _unsqueeze),
     ("tmi", "squeeze", ":Tinput dim?", _squeeze),
     ("tm", "flatten", ":Tinput start_dim? end_dim?", _flatten),
-    ("tm", "ravel", ":Tinput", _flatten),
+    ("tm", "ravel", ":Tinput", _ravel),
     ("m", "unflatten", ":Tinput dim sizes", _unflatten),
     ("t", "unflatten", ":Tinput dim sizes", _unflatten),
 )

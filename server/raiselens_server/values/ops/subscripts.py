@@ -6,7 +6,7 @@ to the end, where their broadcast shape takes the place of the dimensions they i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values import dims
@@ -18,7 +18,7 @@ from raiselens_server.values.ops.elementwise import is_meta
 from raiselens_server.values.ops.layout import Mismatch
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise, Result
 from raiselens_server.values.ops.slices import SliceSize, slice_size
-from raiselens_server.values.ops.table import on_leaf
+from raiselens_server.values.ops.table import hedged, mixes_meta, on_leaf
 
 if TYPE_CHECKING:
     from raiselens_server.values.dims import Dim
@@ -43,6 +43,7 @@ class _Walk:
     started: bool = False
     masked: bool = False
     meta: bool = False
+    flagged: bool = False
 
 
 def getitem(tensor: Tensor | Array, index: Value) -> Outcome:
@@ -52,12 +53,15 @@ def getitem(tensor: Tensor | Array, index: Value) -> Outcome:
     if tensor.shape is None:
         return ok(derive(tensor, shape=None), may_raise=True)
     walked = _walk(tensor, tensor.shape, index)
-    if not isinstance(walked, _Walk):
-        return walked or ok(derive(tensor, shape=None), may_raise=True)
+    if walked is None or (isinstance(walked, Raise) and mixes_meta((tensor, index))):
+        return ok(derive(tensor, shape=None), may_raise=True)
+    if isinstance(walked, Raise):
+        return hedged(walked, (tensor, index))
     if walked.places:
-        return _gathered(tensor, walked)
+        outcome = _gathered(tensor, walked)
+        return hedged(outcome, (tensor, index)) if isinstance(outcome, Raise) else outcome
     contiguous = True if tensor.contiguous and walked.contiguous else None
-    strides = tuple(walked.strides) if tensor.strides is not None else None
+    strides = tuple(walked.strides)
     return ok(
         derive(tensor, shape=tuple(walked.shape), strides=strides, contiguous=contiguous), may_raise=not walked.decided
     )
@@ -78,7 +82,7 @@ def _walk(tensor: Tensor, shape: Shape, index: Value) -> _Walk | Raise | None:
     strides = tensor.strides or (None,) * len(shape)
     at = 0
     expanded = False
-    for item in items:
+    for position, item in enumerate(items):
         if item == Const(...):
             if expanded:
                 continue
@@ -87,7 +91,7 @@ def _walk(tensor: Tensor, shape: Shape, index: Value) -> _Walk | Raise | None:
             _keep(walk, shape[at : at + skipped], strides[at : at + skipped])
             at += skipped
             continue
-        step = _apply(walk, tensor, shape, strides, at, item)
+        step = _apply(walk, tensor, shape, strides, at, item, position)
         if isinstance(step, Raise):
             return step if walk.decided else _uncertain(step)
         at += step
@@ -144,7 +148,9 @@ def _keep(walk: _Walk, sizes: Shape, steps: Shape) -> None:
     walk.strides.extend(steps)
 
 
-def _apply(walk: _Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, item: Value) -> int | Raise:
+def _apply(
+    walk: _Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, item: Value, position: int
+) -> int | Raise:
     """Apply one index; the number of dimensions of the tensor that it took."""
     match item:
         case Const(value=None):
@@ -153,6 +159,7 @@ def _apply(walk: _Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, i
             walk.strides.append(step)
             return 0
         case Const(value=bool() as flag):
+            walk.flagged = True
             walk.places.append(len(walk.shape))
             walk.indices.append((int(flag),))
             walk.shape.append(1)
@@ -161,7 +168,7 @@ def _apply(walk: _Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, i
         case Slice():
             return _slice(walk, shape[at], strides[at], item)
         case Const(value=int()) | Int() | Opaque(type="int"):
-            return _select(walk, shape[at], at, item)
+            return _select(walk, shape[at], position, item)
         case Tensor():
             return _index(walk, tensor, shape, strides, at, item)
         case Seq(items=entries):
@@ -193,7 +200,7 @@ def _slice(walk: _Walk, size: Dim | None, stride: Dim | None, item: Slice) -> in
     return 1
 
 
-def _select(walk: _Walk, size: Dim | None, at: int, item: Value) -> int | Raise:
+def _select(walk: _Walk, size: Dim | None, position: int, item: Value) -> int | Raise:
     place = reading.size_of(item)
     outside = dims.less(place, size) is False
     below = place is not None and size is not None and dims.less(dims.add(place, size), 0) is True
@@ -205,7 +212,7 @@ def _select(walk: _Walk, size: Dim | None, at: int, item: Value) -> int | Raise:
             "-size <= index < size",
             "index ",
             shown,
-            f" is out of bounds for dimension {at} with size ",
+            f" is out of bounds for dimension {position} with size ",
             size,
         )
     inside = dims.less(place, size) is True and place is not None and size is not None
@@ -221,10 +228,11 @@ def _index(walk: _Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, i
         if item.shape == () and len(item.dtypes & INTEGRAL) == len(item.dtypes):
             walk.decided = False
             return 1
-        return error(class_name, None, "index.dtype in (int64, int32, uint8, bool)", _NOT_AN_INDEX)
+        text = _NOT_AN_INDEX if not walk.places else HolePart("message")
+        return error(class_name, None, "index.dtype in (int64, int32, uint8, bool)", text)
     sizes = item.shape or ()
     if item.dtypes <= _MASKS:
-        return _mask(walk, shape, strides, at, sizes)
+        return _mask(walk, shape, strides, at, sizes, meta=is_meta(tensor) or is_meta(item))
     walk.decided = False
     walk.meta = walk.meta or is_meta(item)
     if not sizes:
@@ -237,7 +245,7 @@ def _index(walk: _Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, i
     return 1
 
 
-def _mask(walk: _Walk, shape: Shape, strides: Shape, at: int, sizes: Shape) -> int | Raise:
+def _mask(walk: _Walk, shape: Shape, strides: Shape, at: int, sizes: Shape, *, meta: bool) -> int | Raise:
     walk.masked = True
     if not sizes:
         walk.places.append(len(walk.shape))
@@ -258,7 +266,8 @@ def _mask(walk: _Walk, shape: Shape, strides: Shape, at: int, sizes: Shape) -> i
                 sizes,
                 f" at index {offset} does not match the shape of the indexed tensor ",
                 viewed if not walk.places else HolePart("shape"),
-                f" at index {place + offset}",
+                " at index ",
+                HolePart("dim") if walk.places or meta else str(place + offset),
             )
         walk.decided = walk.decided and size == own
     for offset in range(len(sizes)):
@@ -272,6 +281,8 @@ def _mask(walk: _Walk, shape: Shape, strides: Shape, at: int, sizes: Shape) -> i
 def _gathered(tensor: Tensor, walk: _Walk) -> Outcome:
     shape = _indexed_shape(walk)
     if isinstance(shape, Raise):
+        if walk.meta:
+            return ok(derive(tensor, shape=None), may_raise=True)
         return shape if not walk.masked else _uncertain(shape)
     front = walk.places == list(range(len(walk.places)))
     whole = tensor.contiguous and front and len(walk.shape) == len(tensor.shape or ())
@@ -298,25 +309,30 @@ def setitem(tensor: Tensor | Array, index: Value, value: Value, *, augmented: bo
     """`tensor[index] = value`; the value is the tensor afterwards. `augmented`: `tensor[index] op= …` wrote it back."""
     if isinstance(tensor, Array):
         return ok(tensor, may_raise=True)
-    after = _changed(tensor)
+    after = _changed(tensor, value)
     if tensor.shape is None:
         return ok(after, may_raise=True)
     walked = _walk(tensor, tensor.shape, index)
-    if walked is None:
+    if walked is None or mixes_meta((tensor, index, value)):
         return ok(after, may_raise=True)
     if isinstance(walked, Raise):
-        return walked
+        return hedged(walked, (tensor, index))
     if not isinstance(value, Tensor):
         broken = None if augmented else _unassignable(tensor, value)
-        return broken or ok(after, may_raise=not walked.decided or reading.number_kind(value) is None)
+        if broken is not None:
+            return hedged(broken, (tensor, index))
+        return ok(after, may_raise=not walked.decided or reading.number_kind(value) is None)
     broken = _put_error(tensor, walked, value) if walked.places else _copy_error(tuple(walked.shape), value)
     if broken is not None:
-        return on_leaf(tensor, broken)
+        return on_leaf(value if value.requires_grad else tensor, hedged(broken, (tensor, index, value)))
     return ok(after, may_raise=True)
 
 
-def _changed(tensor: Tensor) -> Tensor:
-    return tensor if tensor.item is None else derive(tensor, requires_grad=tensor.requires_grad)
+def _changed(tensor: Tensor, value: Value) -> Tensor:
+    plain = reading.number_kind(value) is not None or (isinstance(value, Tensor) and value.requires_grad is False)
+    grad = tensor.requires_grad if plain or tensor.requires_grad else None
+    same = tensor.item is None and grad == tensor.requires_grad
+    return tensor if same else replace(tensor, item=None, requires_grad=grad)
 
 
 def _unassignable(tensor: Tensor, value: Value) -> Raise | None:
@@ -333,6 +349,8 @@ def _unassignable(tensor: Tensor, value: Value) -> Raise | None:
 
 def _put_error(tensor: Tensor, walk: _Walk, value: Tensor) -> Raise | None:
     shape = _indexed_shape(walk)
+    if walk.flagged or (walk.meta and isinstance(shape, Raise)):
+        return None
     if isinstance(shape, Raise):
         return shape if not walk.masked else _uncertain(shape)
     if is_meta(tensor) or is_meta(value) or walk.meta or 0 in shape or 0 in (tensor.shape or ()):
@@ -388,7 +406,7 @@ def _without_leading_ones(shape: Shape) -> Shape:
 
 
 def _copy_error(shape: Shape, value: Tensor) -> Raise | None:
-    if value.shape is None:
+    if value.shape is None or 0 in shape or 0 in value.shape:
         return None
     sizes = _without_leading_ones(value.shape)
     if len(sizes) > len(shape):

@@ -13,14 +13,14 @@ A row is `(namespaces, names, signature, rule)` or `(namespaces, names, signatur
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from raiselens_server.values.lattice import Const, HolePart, Seq, Tensor, Value
-from raiselens_server.values.ops.building import error
+from raiselens_server.values.lattice import Const, Seq, Tensor, Value
+from raiselens_server.values.ops.building import SAME_DEVICE, error
 from raiselens_server.values.ops.outcome import NO_RULE, Ambient, Outcome, Raise, Result
-from raiselens_server.values.ops.reading import tensor_of, type_name
+from raiselens_server.values.ops.reading import settled, tensor_of, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -182,22 +182,39 @@ def run(entry: Entry, args: Sequence[Value], kwargs: Mapping[str, Value], ambien
         if value is None or isinstance(value, Tensor):
             continue
         if tensor_of(value) is None:
-            return _not_a_tensor(entry, position if position < len(args) else None, name, value)
+            broken = _not_a_tensor(entry, position if position < len(args) else None, name, value)
+            return hedged(broken, named.values()) if isinstance(broken, Raise) else broken
     outcome = entry.rule(Bound(entry.short, named, ambient, entry.data, (), entry.method, entry.inplace))
-    if entry.inplace and isinstance(outcome, Raise):
-        return on_leaf(args[0] if args else None, outcome)
+    if isinstance(outcome, Raise):
+        if outcome.condition != SAME_DEVICE and mixes_meta(named.values()):
+            return NO_RULE
+        found = hedged(outcome, named.values())
+        return on_leaf(args[0] if args else None, found) if entry.inplace else found
     if "out" in named and "out" not in _parsed(entry.signature).keywords:
         return _into_out(named["out"], outcome)
     return outcome
 
 
-def on_leaf(target: Value | None, outcome: Raise) -> Outcome:
+def mixes_meta(values: Iterable[Value]) -> bool:
+    """Whether some tensors are meta tensors and others not: what then raises first differs from kernel to kernel."""
+    found: set[bool] = set()
+    for value in values:
+        for item in value.items if isinstance(value, Seq) else (value,):
+            if isinstance(item, Tensor):
+                found.add(item.device is not None and item.device.type == "meta")
+    return len(found) > 1
+
+
+def hedged(outcome: Raise, values: Iterable[Value]) -> Raise:
+    """The raise, with `earlier` set where a check before it may have been left open by one of the arguments."""
+    return outcome if outcome.earlier or all(settled(value) for value in values) else replace(outcome, earlier=True)
+
+
+def on_leaf(target: Value | None, outcome: Raise) -> Raise:
     """The raise of an in-place operation; a leaf that requires gradients may refuse to be changed before that."""
-    if not isinstance(target, Tensor) or target.requires_grad is not True:
-        return outcome
-    if outcome.class_name != "RuntimeError":
-        return NO_RULE
-    return Raise(outcome.class_name, (HolePart("message"),), outcome.param, outcome.condition)
+    if isinstance(target, Tensor) and target.requires_grad is True:
+        return replace(outcome, earlier=True)
+    return outcome
 
 
 def _not_a_tensor(entry: Entry, position: int | None, name: str, value: Value) -> Outcome:
