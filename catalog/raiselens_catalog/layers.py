@@ -12,29 +12,19 @@ records carry (guard, other classes, related ids) is kept from the hidden one wh
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from raiselens_catalog.curated import read_family
 from raiselens_catalog.entry import Entry, Layer, entry_of_curated, entry_of_item
-from raiselens_catalog.match import (
-    Candidate,
-    FrameLike,
-    Hit,
-    HoleLike,
-    How,
-    Target,
-    compare,
-    compare_fuzzily,
-    ranked,
-    words_of,
-)
+from raiselens_catalog.match import Candidate, FrameLike, Hit, HoleLike, How, Query, Target, best_first, words_of
 from raiselens_catalog.memory import MemorySource
 from raiselens_catalog.record import CatalogError, Envelope, Item, items_from_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 DATA_VARIABLE: Final = "RAISELENS_DATA"
 """Environment variable that names the data folder, in place of the platform's own."""
@@ -62,11 +52,17 @@ class Source(Protocol):
     def holds(self, record_id: str) -> bool:
         """Whether it has a record of this id."""
 
-    def matching(self, message: str) -> Iterable[Target]:
-        """The targets whose template is the whole message."""
+    def hits(self, query: Query) -> Iterable[Hit]:
+        """The records whose template is the whole message."""
 
-    def close_to(self, words: Sequence[str]) -> Iterable[Target]:
-        """The targets that a fuzzy comparison may find close."""
+    def fuzzy_hits(self, query: Query, words: Sequence[str]) -> Iterable[Hit]:
+        """The records that are close."""
+
+    def id_of(self, row: int) -> str:
+        """The id of a hit's row."""
+
+    def target(self, row: int) -> Target:
+        """What matching knows of a hit's row."""
 
     def search(self, words: Sequence[str], limit: int) -> list[tuple[int, Entry]]:
         """The entries that hold all words, with a score."""
@@ -184,16 +180,12 @@ class Catalog:
         `class_name` is the class as printed, empty where unknown. `frames` are outermost first. `holes` are the unknown
         parts of a foreseen message.
         """
-        hits = self._hits(
-            lambda source: source.matching(message),
-            lambda target: compare(target, class_name, message, frames, holes),
-        )
+        query = Query(class_name, message, frames, holes)
+        hits = [(hit, at) for at, source in enumerate(self._sources) for hit in source.hits(query)]
         if not hits:
             words = words_of(message)
-            hits = self._hits(
-                lambda source: source.close_to(words), lambda target: compare_fuzzily(target, class_name, words)
-            )
-        return tuple(self._candidate(hit, rank) for hit, rank in ranked(hits)[:limit])
+            hits = [(hit, at) for at, source in enumerate(self._sources) for hit in source.fuzzy_hits(query, words)]
+        return tuple(itertools.islice(self._candidates(hits, query), limit))
 
     def match_guard(self, qualname: str, condition: str) -> Entry | None:
         """The entry of the guard with this dotted name (module and function) and condition; None where unknown."""
@@ -245,16 +237,20 @@ class Catalog:
         self._problems += [entry.problem for entry in entries if entry.problem]
         return tuple(self._newest(entry.record.id) or entry for entry in entries)
 
-    def _hits(self, targets: Callable[[Source], Iterable[Target]], judge: Callable[[Target], Hit | None]) -> list[Hit]:
-        """The hits of all layers, without those on records that a later layer hides."""
-        hits: list[Hit] = []
-        for at, source in enumerate(self._sources):
-            later = self._sources[at + 1 :]
-            for target in targets(source):
-                hit = judge(target)
-                if hit is not None and not any(other.holds(target.id) for other in later):
-                    hits.append(hit)
-        return hits
+    def _candidates(self, hits: list[tuple[Hit, int]], query: Query) -> Iterator[Candidate]:
+        """The records of hits, best first, without those that a later layer hides."""
+        hits.sort(key=lambda pair: best_first(pair[0]))
+        count = rank = 0
+        last: tuple[int, ...] | None = None
+        for hit, at in hits:
+            key = best_first(hit)
+            if key != last:
+                last, rank = key, count
+            for row in hit.rows:
+                record_id = self._sources[at].id_of(row)
+                if not any(later.holds(record_id) for later in self._sources[at + 1 :]):
+                    count += 1
+                    yield self._candidate(at, row, record_id, hit.how, rank, query)
 
     def _newest(self, record_id: str) -> Entry | None:
         for at in range(len(self._sources) - 1, -1, -1):
@@ -271,8 +267,8 @@ class Catalog:
                 entry = entry.over(hidden)
         return entry
 
-    def _candidate(self, hit: Hit, rank: int) -> Candidate:
-        record_id = hit.target.id
+    def _candidate(self, at: int, row: int, record_id: str, how: How, rank: int, query: Query) -> Candidate:
+        source = self._sources[at]
 
         def load() -> Entry:
             entry = self._newest(record_id)
@@ -280,7 +276,7 @@ class Catalog:
                 raise CatalogError(f"record {record_id} was removed meanwhile", remedy="ask again")
             return entry
 
-        return Candidate(record_id, hit.target.slug, hit.how, hit.captures, rank, load)
+        return Candidate(lambda: source.target(row), record_id, how, rank, query, load)
 
 
 USER_FILE: Final = "user.sqlite"

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from raiselens_catalog.entry import Entry
     from raiselens_catalog.template import Template
@@ -80,33 +80,68 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A record that may be the error's own. `captures` holds the values of its template's holes, as far as known.
+class Query:
+    """An error as matching sees it."""
 
-    `rank` counts from 0; candidates of one rank are equal on all that was given.
-    """
-
-    id: str
-    slug: str
-    how: How
-    captures: Mapping[str, str]
-    rank: int
-    load: Callable[[], Entry] = field(repr=False, compare=False)
+    class_name: str
+    message: str
+    frames: Sequence[FrameLike] = ()
+    holes: Sequence[HoleLike] = ()
 
     @property
-    def entry(self) -> Entry:
-        """The whole entry; read from disk on first use where it is stored there."""
-        return self.load()
+    def class_tail(self) -> str:
+        """The class without its module path: `torch.OutOfMemoryError` and `OutOfMemoryError` are one class."""
+        return self.class_name.rpartition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A target that was compared with an error, before ranking."""
+    """Records of one layer that an error fits equally well. `rows` are the layer's own numbers of them."""
 
-    target: Target
     how: How
     score: tuple[int, ...]
-    captures: Mapping[str, str]
+    rows: Sequence[int]
+
+
+class Candidate:
+    """A record that may be the error's own.
+
+    `id` and `how` are at hand; the rest is read when it is first asked for. `rank` counts from 0; candidates of one
+    rank are equal on all that was given.
+    """
+
+    __slots__ = ("_load", "_query", "_target", "how", "id", "rank")
+
+    def __init__(
+        self, target: Callable[[], Target], record_id: str, how: How, rank: int, query: Query, load: Callable[[], Entry]
+    ) -> None:
+        """`target` and `load` read what is not at hand."""
+        self.id = record_id
+        self.how = how
+        self.rank = rank
+        self._target = target
+        self._query = query
+        self._load = load
+
+    def __repr__(self) -> str:
+        return f"Candidate({self.id}, {self.how.value}, rank={self.rank})"
+
+    @property
+    def slug(self) -> str:
+        """The record's slug."""
+        return self._target().slug
+
+    @property
+    def captures(self) -> Mapping[str, str]:
+        """The values of the template's holes, as far as known; empty for a fuzzy candidate."""
+        if self.how is How.FUZZY:
+            return {}
+        return _known(self._target().template.match(self._query.message) or {}, self._query.holes)
+
+    @property
+    def entry(self) -> Entry:
+        """The whole entry; read from disk where it is stored there."""
+        return self._load()
 
 
 EXACT_WEIGHT: Final = 6
@@ -125,54 +160,59 @@ _LINE_SLACK: Final = 40
 """Lines that a raise may have moved between the record's version and the installed one and still count as near."""
 
 
-def compare(
-    target: Target, class_name: str, message: str, frames: Sequence[FrameLike], holes: Sequence[HoleLike]
-) -> Hit | None:
-    """Compare one target with an error; None unless its template is the whole message."""
-    captures = target.template.match(message)
-    if captures is None:
-        return None
-    weight = target.template.weight
-    agreement = _frame_agreement(target, frames)
-    known = _known(captures, holes)
-    if class_name and target.class_names and _class_agrees(target.class_names, class_name):
-        if weight < EXACT_WEIGHT and agreement < _SAME_FUNCTION:
-            return None
-        return Hit(target, How.EXACT, _score(target, agreement, weight), known)
-    if weight < TEMPLATE_WEIGHT and agreement < _SAME_FUNCTION:
-        return None
-    return Hit(target, How.TEMPLATE, _score(target, agreement, weight), known)
+SAME_FILE: Final = 1
+SAME_FUNCTION: Final = 2
+NEAR_LINE: Final = 3
 
 
-def _score(target: Target, agreement: int, weight: int) -> tuple[int, ...]:
+def agreement(*, same_file: bool, same_function: bool, lines_apart: int) -> int:
+    """How well the raising frame is a record's own place: 0, or one of the three constants."""
+    if not same_file:
+        return 0
+    if not same_function:
+        return SAME_FILE
+    return NEAR_LINE if lines_apart <= _LINE_SLACK else SAME_FUNCTION
+
+
+def verdict(query: Query, class_names: Sequence[str], weight: int, agreed: int) -> How | None:
+    """How a record whose template is the whole message matches; None where too little was compared."""
+    exact = bool(query.class_name) and bool(class_names) and class_agrees(class_names, query.class_tail)
+    least = EXACT_WEIGHT if exact else TEMPLATE_WEIGHT
+    if weight < least and agreed < SAME_FUNCTION:
+        return None
+    return How.EXACT if exact else How.TEMPLATE
+
+
+def score(*, agreed: int, weight: int, mined: bool, layer: int) -> tuple[int, ...]:
     """What orders hits of one `How`, the most telling first: the function, the literal text, who wrote it, the line."""
-    return (min(agreement, _SAME_FUNCTION), weight, int(not target.mined), agreement, target.layer)
+    return (min(agreed, SAME_FUNCTION), weight, int(not mined), agreed, layer)
 
 
-def compare_fuzzily(target: Target, class_name: str, message_words: Sequence[str]) -> Hit | None:
-    """Compare one target with an error whose message no template is; None unless it is close."""
-    if class_name and not _class_agrees(target.class_names, class_name):
+def fuzzy_score(target: Target, query: Query, message_words: Sequence[str]) -> tuple[int, ...] | None:
+    """Compare a record with an error whose message no template is; None unless it is close."""
+    if query.class_name and not class_agrees(target.class_names, query.class_tail):
         return None
     words = [word for literal in target.template.literals for word in words_of(literal)]
     if len(words) < FUZZY_WORDS:
         return None
     total = sum(map(_word_weight, words))
     shared = _common(words, message_words)
-    per_mille = 1000 * shared // total
     if shared < FUZZY_SHARE * total or 2 * shared < sum(map(_word_weight, message_words)):
         return None
-    return Hit(target, How.FUZZY, (per_mille, total, target.layer), {})
+    return (1000 * shared // total, total, int(not target.mined), target.layer)
 
 
-def ranked(hits: Iterable[Hit]) -> list[tuple[Hit, int]]:
-    """Sort hits best first and give each its rank; equal scores share one."""
-    order = list(How)
-    ordered = sorted(hits, key=lambda hit: (order.index(hit.how), *(-part for part in hit.score), hit.target.id))
-    result: list[tuple[Hit, int]] = []
-    for at, hit in enumerate(ordered):
-        same = at > 0 and (hit.how, hit.score) == (ordered[at - 1].how, ordered[at - 1].score)
-        result.append((hit, result[-1][1] if same else at))
-    return result
+def class_agrees(names: Sequence[str], class_tail: str) -> bool:
+    """Whether a class is one of `names`, module paths aside; no names stand for any class."""
+    return not names or any(name.rpartition(".")[2] == class_tail for name in names)
+
+
+_ORDER: Final = {how: at for at, how in enumerate(How)}
+
+
+def best_first(hit: Hit) -> tuple[int, ...]:
+    """The key that sorts hits."""
+    return (_ORDER[hit.how], *(-part for part in hit.score))
 
 
 def words_of(text: str) -> list[str]:
@@ -183,36 +223,6 @@ def words_of(text: str) -> list[str]:
 _WORD: Final = re.compile(r"[\w.]*\w")
 _PLAIN_WORD: Final = re.compile(r"[a-z]+")
 _LONGEST_FUZZY: Final = 200
-_SAME_FILE: Final = 1
-_SAME_FUNCTION: Final = 2
-_NEAR_LINE: Final = 3
-
-
-def _class_agrees(names: Sequence[str], class_name: str) -> bool:
-    """Whether a class is one of `names`, module paths aside: `torch.OutOfMemoryError` is `OutOfMemoryError`."""
-    last = class_name.rpartition(".")[2]
-    return not names or any(name.rpartition(".")[2] == last for name in names)
-
-
-def _frame_agreement(target: Target, frames: Sequence[FrameLike]) -> int:
-    """How well the raising frame is the record's own place: 0, or one of the three constants."""
-    if not frames or not target.file:
-        return 0
-    frame = frames[-1]
-    if not _same_file(target.file, frame.file):
-        return 0
-    if not target.function or target.function != frame.function.rpartition(".")[2]:
-        return _SAME_FILE
-    return _NEAR_LINE if abs(target.line - frame.line) <= _LINE_SLACK else _SAME_FUNCTION
-
-
-def _same_file(recorded: str, printed: str) -> bool:
-    """Whether two paths end alike: a repository's `python/pkg/mod.py` and `…/site-packages/pkg/mod.py`."""
-    ours = recorded.split("/")
-    theirs = printed.replace("\\", "/").split("/")
-    if ours[-1] != theirs[-1]:
-        return False
-    return len(ours) == 1 or len(theirs) == 1 or ours[-2] == theirs[-2]
 
 
 def _known(captures: dict[str, str], holes: Sequence[HoleLike]) -> Mapping[str, str]:

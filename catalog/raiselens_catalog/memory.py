@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raiselens_catalog.index import TemplateIndex
+from raiselens_catalog.match import Hit, How, fuzzy_score
+from raiselens_catalog.table import MatchTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from raiselens_catalog.entry import Entry, Layer
-    from raiselens_catalog.match import Target
+    from raiselens_catalog.match import Query, Target
 
 
 class MemorySource:
@@ -21,8 +22,8 @@ class MemorySource:
         self.layer = layer
         self._entries = {entry.record.id: entry for entry in entries}
         self._slugs = {entry.record.slug: entry for entry in self._entries.values()}
-        self._index: TemplateIndex | None = None
-        self._targets: list[Target] = []
+        self._targets = [target for entry in self._entries.values() if (target := entry.target()) is not None]
+        self._table: MatchTable | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -39,16 +40,26 @@ class MemorySource:
         """Whether it has a record of this id."""
         return record_id in self._entries
 
-    def matching(self, message: str) -> Iterator[Target]:
-        """The targets whose template is the whole message."""
-        index = self._indexed()
-        return (self._targets[row] for row in index.matching(message))
+    def hits(self, query: Query) -> Iterator[Hit]:
+        """The records whose template is the whole message."""
+        if self._table is None:
+            self._table = MatchTable.build(self._targets)
+        return self._table.hits(query, self.layer)
 
-    def close_to(self, words: Sequence[str]) -> Iterable[Target]:
-        """The targets that a fuzzy comparison may find close: here all."""
-        del words
-        self._indexed()
-        return self._targets
+    def fuzzy_hits(self, query: Query, words: Sequence[str]) -> Iterator[Hit]:
+        """The records that are close."""
+        for row, target in enumerate(self._targets):
+            score = fuzzy_score(target, query, words)
+            if score is not None:
+                yield Hit(How.FUZZY, score, (row,))
+
+    def id_of(self, row: int) -> str:
+        """The id of a hit's row."""
+        return self._targets[row].id
+
+    def target(self, row: int) -> Target:
+        """What matching knows of a hit's row."""
+        return self._targets[row]
 
     def search(self, words: Sequence[str], limit: int) -> list[tuple[int, Entry]]:
         """The entries that hold all words, with a score."""
@@ -68,14 +79,6 @@ class MemorySource:
         ]
         yield from same
         yield from (other for other in others if other not in same)
-
-    def _indexed(self) -> TemplateIndex:
-        index = self._index
-        if index is None:
-            targets = [target for entry in self._entries.values() if (target := entry.target()) is not None]
-            index = TemplateIndex.build([target.template for target in targets])
-            self._targets, self._index = targets, index
-        return index
 
 
 def search_score(entry: Entry, words: Sequence[str]) -> int:

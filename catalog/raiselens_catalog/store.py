@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_catalog.describe import Origin, entry_of_site
 from raiselens_catalog.entry import Entry, Layer, entry_of_item
-from raiselens_catalog.index import TemplateIndex
+from raiselens_catalog.match import Hit, How, Target, fuzzy_score
 from raiselens_catalog.mine import Kind, Site
 from raiselens_catalog.record import CatalogError, dumps, item_from_json, with_source
-from raiselens_catalog.template import Hole, Template, slug
+from raiselens_catalog.table import MatchTable
+from raiselens_catalog.template import Hole, Template
+from raiselens_catalog.template import slug as slug_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from raiselens_catalog.match import Target
+    from raiselens_catalog.match import Query
     from raiselens_catalog.record import Item
 
 APPLICATION: Final = 0x524C4E53
@@ -55,7 +57,7 @@ CREATE TABLE blob(name TEXT PRIMARY KEY, data BLOB NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5(title, names, prose);
 """
 _ROW: Final = (
-    "SELECT record.id, record.body, record.qualname, file.path, target.repo, target.version, target.root,"
+    "SELECT record.id, record.slug, record.body, record.qualname, file.path, target.repo, target.version, target.root,"
     " target.mined_at FROM record LEFT JOIN file ON file.id = record.file LEFT JOIN target ON target.id = file.target"
 )
 
@@ -106,7 +108,7 @@ class Store:
             body = [site.kind.value, site.line, site.class_name, _dump_parts(site.template), site.condition]
             cursor = self.connection.execute(
                 "INSERT OR REPLACE INTO record(id, slug, file, qualname, body) VALUES (?, ?, ?, ?, ?)",
-                (record_id, slug(site.template), file, site.qualname, _compact(body)),
+                (record_id, slug_of(site.template), file, site.qualname, _compact(body)),
             )
             names = f"{site.class_name} {path} {site.qualname}"
             self._words(cursor.lastrowid, site.template.message, names, site.condition)
@@ -116,7 +118,7 @@ class Store:
         self._delete("SELECT row FROM record WHERE file = ?", file)
         self.connection.execute("DELETE FROM file WHERE id = ?", (file,))
 
-    def entry_rows(self, where: str, parameters: Sequence[Any]) -> Iterator[sqlite3.Row | tuple[Any, ...]]:
+    def entry_rows(self, where: str, parameters: Sequence[Any]) -> Iterator[Sequence[Any]]:
         """The rows of records, joined with file and target."""
         try:
             yield from self.connection.execute(f"{_ROW} {where}", parameters)
@@ -133,15 +135,15 @@ class Store:
         self.connection.execute("INSERT INTO words(rowid, title, names, prose) VALUES (?, ?, ?, ?)", (row, *texts))
 
     def _index(self) -> None:
-        rows, templates = array("I"), []
-        for row, body in self.connection.execute("SELECT row, body FROM record ORDER BY row"):
-            template = _template_of_body(body)
-            if template is not None and template.weight:
+        rows, targets = array("I"), []
+        for row, *values in self.connection.execute(_ROW.replace("SELECT ", "SELECT record.row, ", 1)):
+            target = _target_of_row(values, Layer.BUILT)
+            if target is not None and target.template.weight:
                 rows.append(row)
-                templates.append(template)
-        blob = TemplateIndex.build(templates).dump()
+                targets.append(target)
+        table = MatchTable.build(targets).dump()
         self.connection.executemany(
-            "INSERT OR REPLACE INTO blob VALUES (?, ?)", [("index", blob), ("rows", rows.tobytes())]
+            "INSERT OR REPLACE INTO blob VALUES (?, ?)", [("table", table), ("rows", rows.tobytes())]
         )
 
 
@@ -188,7 +190,7 @@ class StoreSource:
         self.layer = layer
         self.store = store
         self._loaded: tuple[int, int] | None = None
-        self._index = TemplateIndex.build([])
+        self._table = MatchTable.build([])
         self._rows = array("I")
         self._targets: dict[int, Target] = {}
 
@@ -212,16 +214,37 @@ class StoreSource:
         query = "SELECT 1 FROM record WHERE id = ?"
         return self.store.connection.execute(query, (record_id,)).fetchone() is not None
 
-    def matching(self, message: str) -> Iterator[Target]:
-        """The targets whose template is the whole message."""
+    def hits(self, query: Query) -> Iterator[Hit]:
+        """The records whose template is the whole message."""
         self._refresh()
-        rows = [self._rows[at] for at in self._index.matching(message)]
-        return (target for row in rows if (target := self._target(row)) is not None)
+        return self._table.hits(query, self.layer)
 
-    def close_to(self, words: Sequence[str]) -> Iterator[Target]:
-        """The targets that share the most telling words with a message."""
-        rows = self._search(" OR ".join(_quoted(word) for word in words[:_FUZZY_WORDS]), CLOSE_ROWS)
-        return (target for row, _ in rows if (target := self._target(row)) is not None)
+    def fuzzy_hits(self, query: Query, words: Sequence[str]) -> Iterator[Hit]:
+        """The records that are close, among those that share the most telling words with the message."""
+        self._refresh()
+        places = {row: at for at, row in enumerate(self._rows)}
+        for row, _ in self._search(" OR ".join(_quoted(word) for word in words[:_FUZZY_WORDS]), CLOSE_ROWS):
+            if row in places:
+                score = fuzzy_score(self.target(places[row]), query, words)
+                if score is not None:
+                    yield Hit(How.FUZZY, score, (places[row],))
+
+    def id_of(self, row: int) -> str:
+        """The id of a hit's row."""
+        return self._table.ids[row]
+
+    def target(self, row: int) -> Target:
+        """What matching knows of a hit's row."""
+        target = self._targets.get(row)
+        if target is None:
+            for values in self.store.entry_rows("WHERE record.row = ?", (self._rows[row],)):
+                target = _target_of_row(values, self.layer)
+            if target is None:
+                raise CatalogError("it changed meanwhile", file=str(self.store.path), remedy="ask again")
+            if len(self._targets) >= CACHED_TARGETS:
+                self._targets.clear()
+            self._targets[row] = target
+        return target
 
     def search(self, words: Sequence[str], limit: int) -> list[tuple[int, Entry]]:
         """The entries that hold all words (as beginnings of words), with a score from the database's ranking."""
@@ -261,33 +284,46 @@ class StoreSource:
             blobs = dict(self.store.connection.execute("SELECT name, data FROM blob"))
             self._rows = array("I")
             self._rows.frombytes(blobs.get("rows", b""))
-            self._index = TemplateIndex.load(blobs["index"]) if "index" in blobs else TemplateIndex.build([])
+            self._table = MatchTable.load(blobs["table"]) if "table" in blobs else MatchTable.build([])
             self._targets.clear()
             self._loaded = stamp
         except (OSError, ValueError, sqlite3.Error) as error:
             raise _broken(self.store.path, error) from None
 
-    def _target(self, row: int) -> Target | None:
-        target = self._targets.get(row)
-        if target is None:
-            for values in self.store.entry_rows("WHERE record.row = ?", (row,)):
-                target = self._entry(values).target()
-            if target is None:
-                return None
-            if len(self._targets) >= CACHED_TARGETS:
-                self._targets.clear()
-            self._targets[row] = target
-        return target
+    def _entry(self, row: Sequence[Any]) -> Entry:
+        return entry_of_row(row, self.layer, str(self.store.path))
 
-    def _entry(self, row: sqlite3.Row | tuple[Any, ...]) -> Entry:
-        record_id, body, qualname, path, repo, version, root, mined_at = row
-        value = json.loads(body)
-        if isinstance(value, dict):
-            return entry_of_item(item_from_json(value), self.layer, str(self.store.path))
-        kind, line, class_name, parts, condition = value
-        site = Site(Kind(kind), line, class_name, _load_parts(parts), qualname, condition)
-        entry = entry_of_site(site, record_id, Origin(repo, version, path, mined_at), source=f"{root}/{path}")
-        return entry if self.layer is Layer.BUILT else replace(entry, layer=self.layer)
+
+def entry_of_row(row: Sequence[Any], layer: Layer, store: str) -> Entry:
+    """The entry of a row as `_ROW` selects it."""
+    record_id, _, body, qualname, path, repo, version, root, mined_at = row
+    value = json.loads(body)
+    if isinstance(value, dict):
+        return entry_of_item(item_from_json(value), layer, store)
+    kind, line, class_name, parts, condition = value
+    site = Site(Kind(kind), line, class_name, _load_parts(parts), qualname, condition)
+    entry = entry_of_site(site, record_id, Origin(repo, version, path, mined_at), source=f"{root}/{path}")
+    return entry if layer is Layer.BUILT else replace(entry, layer=layer)
+
+
+def _target_of_row(row: Sequence[Any], layer: Layer) -> Target | None:
+    """What matching needs of a row, without making the whole record."""
+    record_id, slug, body, qualname, path, *_ = row
+    value = json.loads(body)
+    if isinstance(value, dict):
+        return entry_of_item(item_from_json(value), layer, "").target()
+    _, line, class_name, parts, _ = value
+    return Target(
+        id=record_id,
+        slug=slug,
+        template=_load_parts(parts),
+        class_names=(class_name,),
+        file=path,
+        line=line,
+        function=qualname.rpartition(".")[2],
+        layer=layer,
+        mined=True,
+    )
 
 
 _FUZZY_WORDS: Final = 24
@@ -329,13 +365,6 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         connection.executescript(
             f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
         )
-
-
-def _template_of_body(body: str) -> Template | None:
-    value = json.loads(body)
-    if isinstance(value, list):
-        return _load_parts(value[3])
-    return entry_of_item(item_from_json(value), Layer.USER, "").template
 
 
 def _dump_parts(template: Template) -> list[str | list[str]]:
