@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raiselens_server.cli.failure import CommandError
@@ -40,7 +41,12 @@ def repair_all(plan: Plan, outcomes: Sequence[Outcome], *, write: bool) -> Repai
     checker = Checker(plan.groups)
     with_findings = {outcome.file for outcome in outcomes if outcome.diagnoses}
     for number in range(len(plan.groups)):
-        jobs = {path_of(job): job for job in plan.jobs if job.group == number and job.file in with_findings}
+        # Edits name files by their whole path.
+        jobs = {
+            str(Path(path_of(job)).absolute()): job
+            for job in plan.jobs
+            if job.group == number and job.file in with_findings
+        }
         if jobs:
             _repair_group(checker, number, jobs, total, write=write)
     return total

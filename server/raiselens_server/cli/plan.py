@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from raiselens_server.cli.failure import CommandError
 from raiselens_server.cli.options import environment_for, interpreter_for, settings_for
 from raiselens_server.source.files import Skipped, SourceError, decode_source, walk
-from raiselens_server.source.syntax import parse
+from raiselens_server.source.telling import holds_python
 
 if TYPE_CHECKING:
     from raiselens_server.cli.options import Where
@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from raiselens_server.source.files import Source
 
 STANDARD_INPUT = "-"
-
-_TELLING = frozenset(
-    {
-        *("import_statement", "import_from_statement", "future_import_statement", "function_definition"),
-        *("class_definition", "decorated_definition", "if_statement", "for_statement", "while_statement"),
-        *("with_statement", "try_statement", "return_statement", "raise_statement", "assert_statement"),
-    }
-)
-_TELLING_EXPRESSIONS = frozenset({"assignment", "call", "augmented_assignment"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,26 +78,6 @@ def make_plan(
                 seen.add(key)
                 plan.jobs.append(Job(str(found), number))
     return plan
-
-
-def holds_python(text: str) -> bool:
-    """Whether any statement of `text` is Python; broken code and syntax newer than ours are, prose is not."""
-    root = parse(text.encode("utf-8", "surrogatepass")).root_node
-    if not root.has_error:
-        return True
-    for child in root.children:
-        if child.has_error:
-            continue
-        if child.type in _TELLING:
-            return True
-        if child.type == "expression_statement" and any(part.type in _TELLING_EXPRESSIONS for part in child.children):
-            return True
-    # Code whose only statement is the broken one still begins like a definition or an import.
-    return any(node.type in {"def", "class", "import", "from", "async"} for node in _first_tokens(root))
-
-
-def _first_tokens(root: Any) -> list[Any]:
-    return [child.children[0] for child in root.children if child.children]
 
 
 def _stdin_path(standard_input: tuple[bytes, str | None] | None) -> Path:

@@ -78,9 +78,11 @@ class Checker:
         except SourceError as error:
             return Outcome(job.file, unreadable=str(error))
         try:
-            # What Python reads as it is on disk is left to the project, which keeps it for the files that import it.
-            text = None if job.source is None and source.is_plain else source.text
-            checked = check(self.project(job.group), self.catalog(job.group), path_of(job), text)
+            project = self.project(job.group)
+            # What is not on disk as UTF-8 stands open while it is looked at, and in the files that import it.
+            if job.source is not None or not source.is_plain:
+                project.open(path_of(job), source.text)
+            checked = check(project, self.catalog(job.group), path_of(job))
         except (OSError, CommandError):
             raise
         except Exception as error:

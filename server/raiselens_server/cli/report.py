@@ -136,6 +136,9 @@ def _summary(report: Report) -> Iterator[Line]:
     findings = report.findings
     files = f"in {_count(report.files, 'file')}, {report.seconds:.2f} s"
     fixed = f"Applied {_count(report.repaired.applied, 'repair')}. " if report.repaired is not None else ""
+    if not report.files:
+        yield line("No file was checked.")
+        return
     if not findings:
         yield line((Style.FIX, f"{fixed}Nothing will raise, as far as it can be seen: "), files)
         return
