@@ -20,14 +20,13 @@ from raiselens_catalog.layers import BUILT_FILE, user_data_dir
 from raiselens_catalog.mine import Mined, mine_python
 from raiselens_catalog.mine_cpp import mine_cpp
 from raiselens_catalog.package import PYTHON_SUFFIXES, Package, reader, resolve
+from raiselens_catalog.spot import identified
 from raiselens_catalog.store import open_store
-from raiselens_catalog.template import record_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from raiselens_catalog.mine import Site
     from raiselens_catalog.store import Store
 
 UNREADABLE: Final = "file cannot be read"
@@ -181,19 +180,7 @@ def _put(store: Store, package: Package, target: int, path: str, mined: Mined | 
         "UPDATE file SET counts = ? WHERE target = ? AND path = ? RETURNING id", (json.dumps(counts), target, path)
     ).fetchone()
     if mined is not None:
-        store.put_sites(row, path, _identified(package.repo, path, mined.sites))
-
-
-def _identified(repo: str, path: str, sites: list[Site]) -> Iterator[tuple[str, Site]]:
-    """Give each site an id that depends on no line: repeated sites of one function are counted."""
-    seen: Counter[str] = Counter()
-    for site in sites:
-        place = f"{path}:{site.qualname}"
-        record = record_id(repo, place, site.class_name, site.template.message)
-        seen[record] += 1
-        if seen[record] > 1:
-            record = record_id(repo, f"{place}#{seen[record]}", site.class_name, site.template.message)
-        yield record, site
+        store.put_sites(row, path, identified(package.repo, path, mined.sites))
 
 
 def _count(store: Store, target: int, report: Report) -> None:

@@ -173,18 +173,21 @@ class Catalog:
         *,
         frames: Sequence[FrameLike] = (),
         holes: Sequence[HoleLike] = (),
+        also: Sequence[Source] = (),
         limit: int = 8,
     ) -> tuple[Candidate, ...]:
         """The records that may be an error's own, best first; empty where nothing matches.
 
         `class_name` is the class as printed, empty where unknown. `frames` are outermost first. `holes` are the unknown
-        parts of a foreseen message.
+        parts of a foreseen message. `also` are layers for this question alone, such as the raising file mined on the
+        spot.
         """
         query = Query(class_name, message, frames, holes)
-        hits = [(hit, at) for at, source in enumerate(self._sources) for hit in source.hits(query)]
+        sources = (*also, *self._sources)
+        hits = [(hit, source) for source in sources for hit in source.hits(query)]
         if not hits:
             words = words_of(message)
-            hits = [(hit, at) for at, source in enumerate(self._sources) for hit in source.fuzzy_hits(query, words)]
+            hits = [(hit, source) for source in sources for hit in source.fuzzy_hits(query, words)]
         return tuple(itertools.islice(self._candidates(hits, query), limit))
 
     def match_guard(self, qualname: str, condition: str) -> Entry | None:
@@ -237,20 +240,21 @@ class Catalog:
         self._problems += [entry.problem for entry in entries if entry.problem]
         return tuple(self._newest(entry.record.id) or entry for entry in entries)
 
-    def _candidates(self, hits: list[tuple[Hit, int]], query: Query) -> Iterator[Candidate]:
+    def _candidates(self, hits: list[tuple[Hit, Source]], query: Query) -> Iterator[Candidate]:
         """The records of hits, best first, without those that a later layer hides."""
         hits.sort(key=lambda pair: best_first(pair[0]))
         count = rank = 0
         last: tuple[int, ...] | None = None
-        for hit, at in hits:
+        for hit, source in hits:
             key = best_first(hit)
             if key != last:
                 last, rank = key, count
+            later = [other for other in self._sources if other.layer > source.layer]
             for row in hit.rows:
-                record_id = self._sources[at].id_of(row)
-                if not any(later.holds(record_id) for later in self._sources[at + 1 :]):
+                record_id = source.id_of(row)
+                if not any(other.holds(record_id) for other in later):
                     count += 1
-                    yield self._candidate(at, row, record_id, hit.how, rank, query)
+                    yield self._candidate(source, row, hit.how, rank, query)
 
     def _newest(self, record_id: str) -> Entry | None:
         for at in range(len(self._sources) - 1, -1, -1):
@@ -267,11 +271,11 @@ class Catalog:
                 entry = entry.over(hidden)
         return entry
 
-    def _candidate(self, at: int, row: int, record_id: str, how: How, rank: int, query: Query) -> Candidate:
-        source = self._sources[at]
+    def _candidate(self, source: Source, row: int, how: How, rank: int, query: Query) -> Candidate:
+        record_id = source.id_of(row)
 
         def load() -> Entry:
-            entry = self._newest(record_id)
+            entry = self._newest(record_id) or source.get(record_id)
             if entry is None:
                 raise CatalogError(f"record {record_id} was removed meanwhile", remedy="ask again")
             return entry
