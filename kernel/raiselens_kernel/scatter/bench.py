@@ -23,7 +23,7 @@ from raiselens_kernel.scatter.cases import ScatterInputs, check, draw
 from raiselens_kernel.scatter.launch import launch_scatter_req_token_ids_kernel
 from raiselens_kernel.scatter.reference import scatter_req_token_ids_reference
 from raiselens_kernel.scatter.rivals import compiled_index_put, index_put, sglang_launcher
-from raiselens_kernel.scatter.timing import Microseconds, cold_time, device_time, eager_time, host_time
+from raiselens_kernel.scatter.timing import Microseconds, cold_time, device_times, eager_time, host_time
 from raiselens_kernel.scatter.workloads import Workload, all_workloads, copies, launches
 from raiselens_kernel.seeds import fresh_seed
 
@@ -49,6 +49,7 @@ class Row:
     index_put: Microseconds | None
     compiled: Microseconds | None
     sglang: Microseconds | None
+    sglang_host: Microseconds | None
 
     @property
     def share(self) -> float:
@@ -104,19 +105,22 @@ def measure(workload: Workload, seed: int, *, sglang: Callable[..., Any] | None,
     copied = copies(inputs)
     requests, tokens = int(inputs[0].req_pool_indices.shape[0]), int(inputs[0].flat_in.shape[0])
     clips = int((inputs[0].offsets[1:] - inputs[0].offsets[:-1]).max()) > int(inputs[0].pool_out.shape[1])
+    ours_time, copy_time = device_times([ours, copied])
+    takes = requests <= _SGLANG_MOST_REQUESTS
     return Row(
         workload.name,
         requests,
         tokens,
-        ours=device_time(ours),
-        copy=device_time(copied),
+        ours=ours_time,
+        copy=copy_time,
         cold=cold_time(ours[0]),
         cold_copy=cold_time(copied[0]),
         host=host_time(ours[0]),
         reference=eager_time(launches(inputs[:1], scatter_req_token_ids_reference)[0]),
         index_put=None if clips else _if_possible(inputs, index_put),
         compiled=None if clips else _if_possible(inputs, compiled),
-        sglang=_if_possible(inputs, sglang) if sglang and requests <= _SGLANG_MOST_REQUESTS else None,
+        sglang=_if_possible(inputs, sglang) if takes and sglang else None,
+        sglang_host=host_time(launches(inputs[:1], sglang)[0]) if takes and sglang else None,
     )
 
 
@@ -134,7 +138,8 @@ def table(rows: list[Row], about: dict[str, Any]) -> str:
         "share",
         "cold: ours",
         "copy",
-        "host",
+        "host: ours",
+        "sglang",
     )
     conditions = (
         f"{about['device']}, torch {about['torch']}, Triton {about['triton']}, Python {about['python']}; "
@@ -155,6 +160,7 @@ def table(rows: list[Row], about: dict[str, Any]) -> str:
             _shown(row.cold),
             _shown(row.cold_copy),
             _shown(row.host),
+            _shown(row.sglang_host),
         )
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
@@ -185,7 +191,7 @@ def plot(rows: list[Row], device: str, file: Path) -> None:
 
 def _if_possible(inputs: list[ScatterInputs], launch: Callable[..., Any]) -> Microseconds | None:
     try:
-        return device_time(launches(inputs[:4], launch), replays=11)
+        return device_times([launches(inputs[:4], launch)], replays=11)[0]
     except Exception as error:  # noqa: BLE001 -- a rival that cannot run leaves its cell empty
         sys.stderr.write(f"  not measured: {type(error).__name__}: {str(error).splitlines()[0][:120]}\n")
         return None
@@ -193,7 +199,7 @@ def _if_possible(inputs: list[ScatterInputs], launch: Callable[..., Any]) -> Mic
 
 def _empty_kernel_time() -> Microseconds:
     pointer = torch.empty(1, device="cuda")
-    return device_time([lambda: _empty_kernel[(1,)](pointer)] * 16)
+    return device_times([[lambda: _empty_kernel[(1,)](pointer)] * 16])[0]
 
 
 def _shown(time: Microseconds | None) -> str:

@@ -27,40 +27,34 @@ def _row(rows_ptr, rows_stride, request, num_requests):
 
 
 @triton.jit
-def _count(offsets_ptr, offsets_stride, lo, hi, token, WINDOW: tl.constexpr):
-    """How many of the up to `WINDOW` offsets from `lo` on and before `hi` are not above `token`."""
-    probe = lo + tl.arange(0, WINDOW)
-    value = tl.load(offsets_ptr + probe * offsets_stride, mask=probe < hi, other=FAR)
-    return tl.sum((value <= token).to(tl.int32), axis=0)
+def _around(offsets_ptr, offsets_stride, num_requests, guess, WINDOW: tl.constexpr):
+    """Where the window around `guess` starts, and the offsets in it; far behind the last request."""
+    start = tl.maximum(tl.minimum(guess - WINDOW // 2, num_requests - WINDOW), 0)
+    probe = start + tl.arange(0, WINDOW)
+    return start, tl.load(offsets_ptr + probe * offsets_stride, mask=probe < num_requests, other=FAR)
 
 
 @triton.jit
-def _owner(offsets_ptr, offsets_stride, num_requests, token, guess, WINDOW: tl.constexpr):
+def _owner(offsets_ptr, offsets_stride, num_requests, token, start, window, WINDOW: tl.constexpr):
     """The largest `r < num_requests` with `offsets[r] <= token`, or -1: the request that owns `token`.
 
-    The count of offsets not above `token` lies in `[lo, hi]`. One look around `guess` decides it in the usual case;
-    where it does not, each round keeps one of `WINDOW` pieces of what is left.
+    `window` holds the offsets from `start` on. The count of offsets not above `token` lies in `[lo, hi]`: in the usual
+    case the window decides it, otherwise each round keeps one of `WINDOW` pieces of what is left.
     """
-    lo = tl.full((), 0, tl.int64)
-    hi = lo + num_requests
-    if hi > WINDOW:
-        start = tl.maximum(tl.minimum(guess - WINDOW // 2, hi - WINDOW), 0)
-        found = _count(offsets_ptr, offsets_stride, start, hi, token, WINDOW)
-        if found == 0:
-            hi = start
-        else:
-            lo = start + found
-            if found < WINDOW:
-                hi = lo
-    while hi - lo > WINDOW:
+    found = tl.sum((window <= token).to(tl.int32), axis=0)
+    lo = start + found
+    hi = lo
+    if found == 0:
+        lo = lo * 0
+    if found == WINDOW:
+        hi = hi * 0 + num_requests
+    while lo < hi:
         piece = (hi - lo + WINDOW - 1) // WINDOW
         probe = lo + (tl.arange(0, WINDOW) + 1) * piece - 1
         value = tl.load(offsets_ptr + probe * offsets_stride, mask=probe < hi, other=FAR)
         whole = tl.sum((value <= token).to(tl.int32), axis=0)
-        lo = lo + whole * piece
+        lo = tl.minimum(lo + whole * piece, hi)
         hi = tl.minimum(hi, lo + piece - 1)
-    if hi > lo:
-        lo = lo + _count(offsets_ptr, offsets_stride, lo, hi, token, WINDOW)
     return lo - 1
 
 
@@ -100,23 +94,25 @@ def scatter_req_token_ids_kernel(
     Left out: positions not under `width` (a row is clipped), tokens that no request owns, and rows outside the pool;
     so no input makes it write, or read, outside the tensors.
 
-    One program writes `TILE` tokens. They are loaded first, since their address depends on nothing, and the owner of
-    the first is searched while they are on their way; of each only the low word, which is its int32, so that one lane
-    holds one token in the load and in the store, and nothing passes through shared memory. A tile that meets up to
-    four requests is written request by request. Otherwise each token searches for its owner, `PART` tokens at a
-    time: that path is rare, and must not cost the others their registers.
+    One program writes `TILE` tokens. What its loads need waits for nothing: first the offsets around where the owner
+    of the first token would be if all requests were alike, then the tokens, so that the search is done while they are
+    on their way. Of a token only the low word is loaded, which is its int32, so that one lane holds one token in the
+    load and in the store, and nothing passes through shared memory. A tile that meets up to four requests is written
+    request by request. Otherwise each token searches for its owner, `PART` tokens at a time: that path is rare, and
+    must not cost the others their registers.
     """
     first = tl.program_id(0).to(tl.int64) * TILE
     count = tl.minimum(num_tokens - first, TILE).to(tl.int32)
     end = first + count
     lane = tl.arange(0, TILE).to(tl.int64)
     low_words = (flat_ptr + first * flat_stride).to(tl.pointer_type(tl.int32), bitcast=True)
+    guess = first.to(tl.float32) * (num_requests.to(tl.float32) / num_tokens.to(tl.float32))
+    start, window = _around(offsets_ptr, offsets_stride, num_requests, guess.to(tl.int64), WINDOW)
     token = tl.load(low_words + 2 * lane * flat_stride, mask=lane < count, other=0)
 
     owner = tl.full((), 0, tl.int64)
     if num_requests > SPAN:
-        guess = first.to(tl.float32) * (num_requests.to(tl.float32) / num_tokens.to(tl.float32))
-        owner = _owner(offsets_ptr, offsets_stride, num_requests, first, guess.to(tl.int64), WINDOW)
+        owner = _owner(offsets_ptr, offsets_stride, num_requests, first, start, window, WINDOW)
     begin0 = _begin(offsets_ptr, offsets_stride, owner, num_requests)
     begin1 = _begin(offsets_ptr, offsets_stride, owner + 1, num_requests)
     begin2 = _begin(offsets_ptr, offsets_stride, owner + 2, num_requests)
@@ -175,7 +171,8 @@ def scatter_req_token_ids_kernel(
                 pool_stride_col,
             )
     else:
-        last = _owner(offsets_ptr, offsets_stride, num_requests, end - 1, owner, WINDOW)
+        start, window = _around(offsets_ptr, offsets_stride, num_requests, owner + WINDOW // 2, WINDOW)
+        last = _owner(offsets_ptr, offsets_stride, num_requests, end - 1, start, window, WINDOW)
         span = (last - owner).to(tl.int32)
         top = tl.full((), 1, tl.int32)
         while top * 2 <= span:

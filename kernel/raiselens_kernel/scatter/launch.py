@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 import torch
-import triton
 
 from raiselens_kernel.scatter.kernel import scatter_req_token_ids_kernel
 
 SGLANG_BATCH_BLOCK = 512
 """The bound on `bs + 1` that sglang's launcher has; pass it as `batch_block` to be refused where sglang refuses."""
 
+_NO_CONTEXT = contextlib.nullcontext()
 _NAME = "kv-canary: scatter_req_token_ids"
 
 
@@ -33,11 +34,11 @@ class LaunchSettings:
         return min(self.tile, 64 * self.num_warps)
 
 
-# Few tokens do not fill a GPU: what counts is how soon one program is done, and four warps share its work.
-_FEW = LaunchSettings(tile=512, window=256, num_warps=4)
+# Few tokens do not fill a GPU: what counts is how soon one program is done.
+_FEW = LaunchSettings(tile=256, window=64, num_warps=2)
 # Many do: what counts is how many programs are under way at once, and one warp has no barriers to wait at.
 _MANY = LaunchSettings(tile=512, window=64, num_warps=1, max_registers=56)
-_MANY_FROM = 1 << 18
+_MANY_FROM = 1 << 20
 
 
 def launch_settings(num_tokens: int) -> LaunchSettings:
@@ -78,8 +79,8 @@ def launch_scatter_req_token_ids_kernel(
     if num_tokens == 0 or num_requests == 0 or num_rows == 0 or width == 0:
         return
     chosen = settings or launch_settings(num_tokens)
-    with torch.cuda.device(flat_in.device if flat_in.is_cuda else -1):
-        scatter_req_token_ids_kernel[(triton.cdiv(num_tokens, chosen.tile),)](
+    with _current(flat_in.device):
+        scatter_req_token_ids_kernel[(-(-num_tokens // chosen.tile),)](
             pool_out,
             flat_in,
             offsets,
@@ -139,12 +140,19 @@ def _check_memory(
         if tensor.device != flat_in.device:
             message = f"{_NAME} {name} must be on flat_in's device {flat_in.device}, got {tensor.device}"
             raise ValueError(message)
-    if _may_overlap(pool_out):
+    if not pool_out.is_contiguous() and _may_overlap(pool_out):
         message = (
             f"{_NAME} pool_out must not share memory between its elements, got shape {tuple(pool_out.shape)} "
             f"with strides {pool_out.stride()}"
         )
         raise ValueError(message)
+
+
+def _current(device: torch.device) -> contextlib.AbstractContextManager[object]:
+    """`device` as the current one; nothing where it is already, or where the kernel is interpreted on the CPU."""
+    if device.type != "cuda" or device.index == torch.cuda.current_device():
+        return _NO_CONTEXT
+    return torch.cuda.device(device)
 
 
 def _may_overlap(tensor: torch.Tensor) -> bool:

@@ -1,6 +1,6 @@
-"""Launch the kernel once for each case and each launch setting, for a memory checker to watch.
+r"""Launch the kernel once for each case and each launch setting, for a memory checker to watch.
 
-    PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck \\
+    PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck \
         --kernel-name kernel_substring=scatter_req_token_ids python -m raiselens_kernel.scatter.sanitize
 
 Without torch's caching allocator every tensor is an allocation of its own, so that a step outside one is seen.

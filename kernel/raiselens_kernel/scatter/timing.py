@@ -28,16 +28,19 @@ class Microseconds:
     upper: float
 
 
-def device_time(launches: Sequence[Callable[[], object]], *, replays: int = 31) -> Microseconds:
-    """Time of one launch on the device, from replays of a graph that holds each of `launches` once.
+def device_times(contenders: Sequence[Sequence[Callable[[], object]]], *, replays: int = 31) -> list[Microseconds]:
+    """Time of one launch of each contender on the device, from replays of a graph that holds its launches once.
 
-    Every launch must be capturable: no synchronisation, no allocation outside torch's own pool.
+    The contenders take turns, so that a GPU that changes its clocks changes them for all. Every launch must be
+    capturable: no synchronisation, no allocation outside torch's own pool.
     """
-    graph = captured(launches)
-    for _ in range(3):
-        graph.replay()
-    samples = [_elapsed(graph.replay) / len(launches) for _ in range(replays)]
-    return _quartiles(samples)
+    graphs = [captured(launches) for launches in contenders]
+    samples: list[list[float]] = [[] for _ in contenders]
+    for _ in range(replays):
+        for graph, launches, times in zip(graphs, contenders, samples, strict=True):
+            graph.replay()
+            times.append(_elapsed(graph.replay) / len(launches))
+    return [_quartiles(times) for times in samples]
 
 
 def cold_time(launch: Callable[[], object], *, replays: int = 31) -> Microseconds:

@@ -8,7 +8,7 @@ import torch
 
 from raiselens_kernel.scatter.cases import draw
 from raiselens_kernel.scatter.launch import launch_scatter_req_token_ids_kernel
-from raiselens_kernel.scatter.timing import device_time, host_time
+from raiselens_kernel.scatter.timing import device_times, host_time
 from raiselens_kernel.scatter.workloads import copies, launches, typical
 
 
@@ -18,7 +18,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     workload = typical()
     inputs = workload.rotated(draw(request["seed"], workload.name, torch.device("cuda")))
     ours = launches(inputs, launch_scatter_req_token_ids_kernel)
-    time, copy = device_time(ours).median, device_time(copies(inputs)).median
+    time, copy = (result.median for result in device_times([ours, copies(inputs)]))
     return {
         "timing": {
             "us": round(time, 2),
