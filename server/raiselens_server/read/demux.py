@@ -23,6 +23,9 @@ _STALE_FRAMES = 5_000
 _MAX_STREAMS = 512
 _MAX_TEMPLATES = 8
 
+# What is printed above the traceback of an error that ends a thread, a task or a child, but not the program.
+_SURVIVED = ("Exception in thread", "Exception in callback", "Task exception was", "Future exception was", "Process ")
+
 # Units that only lines of their own record may go on with.
 _SINGLE = (lone.LoneUnit, native.TerminateUnit, native.DiagnosticUnit)
 
@@ -80,7 +83,9 @@ class Demux:
     now: int = 0
     templates: list[Template] = field(default_factory=list)
     hypothesis: _Hypothesis | None = None
-    ignored_at: int = -2
+    last: Stream | None = None
+    ignored_at: int = -9
+    survived_at: int = -9
 
     def quiet(self) -> bool:
         """Whether nothing is open, so that lines without a marker cannot matter."""
@@ -148,6 +153,8 @@ class Demux:
         if self.hypothesis is not None:
             prefix, line = self._test(line, prefix)
         key = prefix.key
+        if not prefix.cut and self.open and not line.text.strip() and self._blank_of_record(line):
+            return
         if self.open and prefix.cut:
             plain = self.streams.get("")
             if plain is not None and plain.unit is not None and plain.shape != prefix.shape and key:
@@ -161,7 +168,17 @@ class Demux:
         if self.open and not prefix.cut:
             self._adopt(stream, line)
         stream.seen = self.now
+        self.last = stream
         self._offer(stream, line, prefix)
+
+    def _blank_of_record(self, line: Line) -> bool:
+        """Some printers put their prefix before every line but the blank ones; such a line is of the record around it."""
+        last = self.last
+        if last is None or last.unit is None or not last.key or last.seen != self.now - 1:
+            return False
+        last.seen = self.now
+        self._offer(last, line, NONE._replace(shape=last.shape or ""))
+        return True
 
     def _stream(self, key: str) -> Stream:
         if len(self.streams) >= _MAX_STREAMS:
@@ -228,10 +245,11 @@ class Demux:
             first = unit.linked()
             if first is None:
                 return False
-            stream.unit, stream.shape = python.chained(first, line, unit.tag, unit.level), None
+            stream.unit = python.chained(first, line, unit.tag, unit.level, survived=unit.survived)
+            stream.shape = None
             return True
         if isinstance(unit, python.PythonUnit):
-            if stream.shape is None and (line.text.strip() or unit.started()):
+            if stream.shape is None and line.text.strip():
                 if not unit.started() and isinstance(classify(line.text), FrameLine):
                     stream.shape = prefix.shape
                     unit.bind(whole=prefix.bound)
@@ -289,12 +307,14 @@ class Demux:
         else:
             stream.shape = prefix.shape
             if isinstance(unit, lone.LoneUnit):
+                unit.survived = self.now - self.survived_at <= 3
                 unit.whole = prefix.bound and stream.key.startswith("block")
         if not unit.feed(line):
             self._close(stream)
 
     def _begin_python(self, stream: Stream, unit: python.PythonUnit, line: Line, prefix: Prefix) -> None:
         unit.ignored = self.now - self.ignored_at <= 2
+        unit.survived = self.now - self.survived_at <= 3
         kind = classify(line.text)
         if isinstance(kind, FrameLine):
             stream.shape = prefix.shape
@@ -324,6 +344,8 @@ class Demux:
         text = line.text
         if text.startswith("Exception ignored"):
             self.ignored_at = self.now
+        elif text.startswith(_SURVIVED) and (text[0] != "P" or text.endswith(":")):
+            self.survived_at = self.now
         return bool(text) and (len(text) > 3)
 
     def _sweep(self) -> None:

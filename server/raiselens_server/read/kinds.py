@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 HEADER = "Traceback (most recent call last)"
 
-_CAUSE = "The above exception was the direct cause of the following exception"
-_CONTEXT = "During handling of the above exception, another exception occurred"
+# Shorter than the sentences are: a narrow terminal wraps them.
+_CAUSE = "The above exception was the direct cause"
+_CONTEXT = "During handling of the above exception"
 _RAY_TASK = re.compile(r"(?:\[?\w{0,40}\]? ?)ray::[\w.:<>\[\]-]{1,200}\(\) \(pid=\d")
 _SEPARATOR = re.compile(r"\+(?:-\+)?-{4,}(?: (?:\d{1,4}|\.\.\.) -{4,})?$")
 _ELIDED = re.compile(r"\[Previous line repeated \d+ more times?\]|\.\.\.<\d+ lines?>\.\.\.")
@@ -18,9 +19,13 @@ _NUMBER = re.compile(r"\d{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """`Traceback (most recent call last):`, at `offset`; `group` for an exception group's, `glued` behind other text."""
+    """`Traceback (most recent call last):`, at `offset`; `group` for an exception group's.
+
+    `indent` counts the blanks before it, and is 0 where other text stands before it.
+    """
 
     offset: int
+    indent: int
     group: bool
     quoted: bool
 
@@ -88,7 +93,7 @@ def classify(text: str) -> Kind:
         group = text.endswith("Exception Group ", 0, header)
         start = header - len("Exception Group ") if group else header
         quoted = text.endswith("Original ", 0, header)
-        return Header(start, group, quoted)
+        return Header(start, start if start == indent else 0, group, quoted)
     if body[0] == "+" and body.startswith(("+-", "+--")) and _SEPARATOR.match(body.rstrip()):
         bare = body.rstrip()
         return Separator(indent, bare.startswith("+-+"), bool(bare.strip("+-")))
@@ -99,7 +104,7 @@ def classify(text: str) -> Kind:
     if body[0] in "[." and _ELIDED.match(body):
         return _ELIDED_LINE
     if "ray::" in body[:60] and _RAY_TASK.match(body):
-        return Header(indent, group=False, quoted=False)
+        return Header(indent, indent, group=False, quoted=False)
     return Text(indent)
 
 

@@ -1,7 +1,7 @@
 """Prefixes of shapes that nobody listed: learned from what stands before the first line of a traceback.
 
 A shape is the text with its runs of digits open, since times and counters differ from line to line. Runs that look
-like a time or a date say nothing of who speaks; the others do (`worker-3`), so they are part of the key.
+like a time, a date or a running number say nothing of who speaks; the others do (`worker-3`), so they are part of the key.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 _DIGITS = re.compile(r"\d+")
-_TIMES = re.compile(r"\d+(?:[:.,/T-]\d+)+")
+_TIMES = re.compile(r"\d+(?:[:.,/T-]\d+)+|(?<=#)\d+|(?<![\w=-])\d{6,}")
 _LONGEST = 160
 
 

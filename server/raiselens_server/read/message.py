@@ -40,7 +40,7 @@ _ENDS = (
     "Exception in thread", "Exception ignored", "Traceback (most recent", "Fatal Python error", "terminate called",
     "libc++abi:", "Segmentation fault", "Aborted", "Killed", "Bus error", "Terminated", "srun: ", "slurmstepd: ",
     "make: ", "wandb: ", "##[", "npm ERR!", "Current thread 0x", "Thread 0x", "Extension modules:", "Exception raised from",
-    "frame #", "C++ CapturedTraceback", "ERROR conda", "Prompt executed in", "Error in sys.excepthook",
+    "frame #", "C++ CapturedTraceback", "ERROR conda", "Error in sys.excepthook",
     "Original exception was:", "Task exception was never retrieved", "Future exception was never retrieved",
     ">>> ", "```", "~~~", "</", "Command exited", "error: Recipe", "Press any key", "Press ENTER",
 )  # fmt: skip
@@ -81,12 +81,13 @@ def ends_message(text: str) -> bool:
 class Message:
     """The message of `draft` while its further lines come in.
 
-    `eager`: take lines that follow directly unless they end it; a message outside a traceback is not, and takes only
-    what is certain. `whole`: everything offered belongs to it.
+    `eager`: take lines that follow directly unless they end it; where the program goes on after the error, only what
+    is certain is taken. `traced`: it ends a traceback. `whole`: everything offered belongs to it.
     """
 
     draft: Draft
     eager: bool = True
+    traced: bool = True
     whole: bool = False
     held: list[Line] = field(default_factory=list)
     blanks: int = 0
@@ -110,7 +111,7 @@ class Message:
             return self.blanks <= 3 and len(self.held) < _MAX_HELD
         if ends_message(text):
             return False
-        if text.startswith(_CONTINUATIONS) and (self.eager or not self.blanks):
+        if text.startswith(_CONTINUATIONS) and (self.traced or not self.blanks):
             return self._take(line)
         if text.strip() == '"""' and not self.draft.body and not self.held:
             self.quoting = True
@@ -126,7 +127,7 @@ class Message:
             return False
         if text[0] in " \t" or self._last().endswith((":", ",", "(", "[", "{")):
             return self._take(line)
-        if not self.eager:
+        if not self.eager and not (self.traced and self._in_quotes()):
             return False
         self.draft.body.append(line)
         self.loose += 1
@@ -158,6 +159,11 @@ class Message:
     def _last(self) -> str:
         body = self.draft.body
         return body[-1].text if body else self.draft.head.text
+
+    def _in_quotes(self) -> bool:
+        """Whether a quotation was opened in the message and not closed yet."""
+        quotes = self.draft.head.text.count("'", self.draft.skip)
+        return sum((line.text.count("'") for line in self.draft.body[-32:]), quotes) % 2 == 1
 
     def _open(self, text: str) -> bool:
         """Whether the message so far wants more after a blank line."""

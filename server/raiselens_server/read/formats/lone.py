@@ -24,6 +24,7 @@ class LoneUnit:
     tag: str = ""
     level: str = ""
     whole: bool = False
+    survived: bool = False
     message: Message | None = None
 
     def feed(self, line: Line) -> bool:
@@ -40,7 +41,7 @@ class LoneUnit:
         name, text = named
         role = Role.WARNING if is_warning_class(name) else Role.ROOT
         draft = Draft(name, head, len(head.text) - len(text) if text else len(head.text), role=role)
-        self.message = Message(draft, eager=False, whole=self.whole)
+        self.message = Message(draft, eager=False, traced=False, whole=self.whole)
         return True
 
     def linked(self) -> Draft | None:

@@ -48,7 +48,7 @@ class Chain:
     """The links of one chain, read line by line, margins already taken off."""
 
     whole: bool = False
-    nested: bool = False
+    eager: bool = True
     errors: list[Draft] = field(default_factory=list)
     at: _At = _At.START
     base: int = 0
@@ -61,8 +61,6 @@ class Chain:
     noise: int = 0
     message: Message | None = None
     held: list[Line] = field(default_factory=list)
-    pending: list[Draft] = field(default_factory=list)
-    """Members of the group that the open message belongs to, and before it the messages that quote others."""
 
     def feed(self, line: Line, kind: Kind) -> bool:
         """Take a line, or say that the chain is over."""
@@ -96,7 +94,7 @@ class Chain:
         if self.at is _At.FRAMES and self.frames:
             return False
         self.at = _At.FRAMES
-        self.base = kind.offset
+        self.base = kind.indent
         self.frames = []
         self.dedented = self.after_frame = False
         self.blanks = self.noise = 0
@@ -173,7 +171,7 @@ class Chain:
         head = line.drop(indent)
         draft = Draft(name, head, len(head.text) - len(message) if message else len(head.text), self.frames)
         self.errors.append(draft)
-        self.message = Message(draft, whole=self.whole)
+        self.message = Message(draft, self.eager, whole=self.whole)
         self.at = _At.MESSAGE
         return True
 
@@ -225,6 +223,8 @@ class PythonUnit:
     level: str = ""
     whole: bool = False
     ignored: bool = False
+    survived: bool = False
+    """Whether the text above says that the program goes on after this error."""
     levels: list[Level] = field(default_factory=list)
     done: list[Draft] = field(default_factory=list)
     grouping: bool = False
@@ -233,7 +233,7 @@ class PythonUnit:
     def feed(self, line: Line) -> bool:
         """Take a line, or say that the unit is over."""
         if not self.levels:
-            self.levels.append(Level(Chain(self.whole), 0))
+            self.levels.append(Level(Chain(self.whole, not self.survived), 0))
         kind = classify(line.text)
         if self.grouping or (isinstance(kind, Header) and kind.group):
             return self._feed_group(line, kind)
@@ -325,7 +325,7 @@ class PythonUnit:
             self.levels[0].column = column
         chain = self.levels[-1].chain
         chain.at = _At.LINKED
-        return chain.feed(line, Header(0, group=False, quoted=False))
+        return chain.feed(line, Header(0, 0, group=False, quoted=False))
 
     def _separate(self, kind: Separator) -> None:
         column = kind.column + 2 if kind.deeper else kind.column
@@ -339,7 +339,7 @@ class PythonUnit:
                 if last == column:
                     break
         if kind.opens:
-            self.levels.append(Level(Chain(whole=True, nested=True), column))
+            self.levels.append(Level(Chain(whole=True, at=_At.LINKED), column))
 
     def _pop(self) -> None:
         level = self.levels.pop()
@@ -349,10 +349,9 @@ class PythonUnit:
         self.done.extend(errors)
 
 
-def chained(first: Draft, link: Line, tag: str, level: str) -> PythonUnit:
+def chained(first: Draft, link: Line, tag: str, level: str, *, survived: bool) -> PythonUnit:
     """The unit of a chain whose first link was read already, up to the sentence that links it."""
-    chain = Chain(errors=[first])
-    chain.at = _At.LINKED
+    chain = Chain(eager=not survived, errors=[first], at=_At.LINKED)
     unit = PythonUnit(tag, level, levels=[Level(chain, 0)])
     kind = classify(link.text)
     first.role = Role.CAUSE if isinstance(kind, Link) and kind.direct else Role.CONTEXT

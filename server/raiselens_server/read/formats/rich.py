@@ -39,6 +39,7 @@ class RichUnit:
     last_length: int = 0
     lines: int = 0
     blanks: int = 0
+    linked: bool = False
 
     def feed(self, line: Line) -> bool:
         """Take a line, or say that the unit is over."""
@@ -50,7 +51,7 @@ class RichUnit:
         if top is not None:
             if self.inside or self.draft is not None:
                 return False
-            self.column, self.inside, self.blanks = top, True, 0
+            self.column, self.inside, self.linked, self.blanks = top, True, False, 0
             self.width = len(text.rstrip())
             self.frames, self.path = [], []
             return True
@@ -102,7 +103,11 @@ class RichUnit:
             if self.errors:
                 self._end_message()
                 self.errors[-1].role = Role.CAUSE if kind.direct else Role.CONTEXT
+            self.linked = True
             return True
+        if self.linked:
+            self.blanks += 1
+            return self.blanks <= 8
         if self.draft is None:
             return self._class_line(line)
         stripped = text[self.column :].rstrip() if not text[: self.column].strip() else text.rstrip()
@@ -111,9 +116,11 @@ class RichUnit:
             return self.blanks <= 3
         if self.blanks or ends_message(stripped) or len(self.paragraphs) > 400:
             return False
-        first = stripped.split(" ", 1)[0]
-        if self.last_length + 1 + len(first) > self.width - self.column:
-            glue = "" if self.last_length >= self.width - self.column else " "
+        first, width = stripped.split(" ", 1)[0], self.width - self.column
+        if self.last_length + 1 + len(first) > width:
+            # rich breaks between words, and within a word only if no line could hold it.
+            word = self.paragraphs[-1].rsplit(" ", 1)[-1]
+            glue = "" if self.last_length >= width and len(word) + len(first) > width else " "
             self.paragraphs[-1] += glue + stripped
         else:
             self.paragraphs.append(stripped)
