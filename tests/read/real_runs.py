@@ -211,23 +211,47 @@ RUNNERS: dict[str, Runner] = {
         "import multiprocessing as mp, sys, job\nsys.setrecursionlimit(200)\ndef f(_):\n    job.fail()\nif __name__ == '__main__':\n"
         "    with mp.get_context('fork').Pool(1) as pool:\n        pool.map(f, [1])\n",
         frames=False,
-        not_for=("colons", "syntax", "group", "group-nested", "group-cause", "nested-class", "recursion", "import", "notes"),
+        not_for=(
+            "colons",
+            "syntax",
+            "group",
+            "group-nested",
+            "group-cause",
+            "nested-class",
+            "recursion",
+            "import",
+            "notes",
+        ),
     ),
     "executor": Runner(
         "import concurrent.futures as cf, sys, job\nsys.setrecursionlimit(200)\ndef f(_):\n    job.fail()\nif __name__ == '__main__':\n"
         "    with cf.ProcessPoolExecutor(1) as pool:\n        list(pool.map(f, [1]))\n",
         frames=False,
-        not_for=("colons", "syntax", "group", "group-nested", "group-cause", "nested-class", "recursion", "import", "notes"),
+        not_for=(
+            "colons",
+            "syntax",
+            "group",
+            "group-nested",
+            "group-cause",
+            "nested-class",
+            "recursion",
+            "import",
+            "notes",
+        ),
     ),
     "print-exc": Runner(
         "import sys, traceback, job\nsys.setrecursionlimit(200)\nfor step in range(2):\n    try:\n        job.fail()\n    except BaseException:\n"
         "        traceback.print_exc()\n",
         not_for=("excerpt",),
     ),
-    "logging": Runner(_LOGGED.format(format="%(asctime)s - %(name)s - %(levelname)s - %(message)s", date=None, text="step failed")),
+    "logging": Runner(
+        _LOGGED.format(format="%(asctime)s - %(name)s - %(levelname)s - %(message)s", date=None, text="step failed")
+    ),
     "logging-bare": Runner(_LOGGED.format(format="%(levelname)s:%(name)s:%(message)s", date=None, text="step failed")),
     "logging-sglang": Runner(
-        _LOGGED.format(format="[%(asctime)s TP0] %(message)s", date="%Y-%m-%d %H:%M:%S", text="Scheduler hit an exception")
+        _LOGGED.format(
+            format="[%(asctime)s TP0] %(message)s", date="%Y-%m-%d %H:%M:%S", text="Scheduler hit an exception"
+        )
     ),
     "glued": Runner(
         "import sys, time, traceback, job\nsys.setrecursionlimit(200)\ntry:\n    job.fail()\nexcept BaseException:\n"
@@ -235,13 +259,21 @@ RUNNERS: dict[str, Runner] = {
         " + traceback.format_exc() + '\\n')\nsys.stderr.write('[2026-06-11 03:02:30] Received sigquit from a child process.\\n')\n",
         not_for=("group", "group-nested", "group-cause", "unraised"),
     ),
-    "every-line-vllm": Runner(_EVERY_LINE.format(format="(EngineCore_DP0 pid=77) %(levelname)s %(asctime)s [core.py:843] %(message)s", date="%m-%d %H:%M:%S")),
-    "every-line-old": Runner(_EVERY_LINE.format(format="%(levelname)s %(asctime)s engine.py:391] %(message)s", date="%m-%d %H:%M:%S")),
+    "every-line-vllm": Runner(
+        _EVERY_LINE.format(
+            format="(EngineCore_DP0 pid=77) %(levelname)s %(asctime)s [core.py:843] %(message)s", date="%m-%d %H:%M:%S"
+        )
+    ),
+    "every-line-old": Runner(
+        _EVERY_LINE.format(format="%(levelname)s %(asctime)s engine.py:391] %(message)s", date="%m-%d %H:%M:%S")
+    ),
     "rank": Runner(_PREFIXED.format(prefix="'[rank3]: '")),
     "docker": Runner(_PREFIXED.format(prefix="f'2026-05-30T17:02:{number % 60:02d}.123456789Z '")),
     "compose": Runner(_PREFIXED.format(prefix="'sglang-1  | '")),
     "srun": Runner(_PREFIXED.format(prefix="'2: '")),
-    "journald": Runner(_PREFIXED.format(prefix="f'May 04 11:27:{number % 60:02d} gpu1 vllm[5120]: (APIServer pid=5120) '")),
+    "journald": Runner(
+        _PREFIXED.format(prefix="f'May 04 11:27:{number % 60:02d} gpu1 vllm[5120]: (APIServer pid=5120) '")
+    ),
     "unknown-prefix": Runner(_PREFIXED.format(prefix="f'<gpu-box/17> #{number} :: '")),
     "actions-rank": Runner(_PREFIXED.format(prefix="f'2026-11-21T15:44:31.22{number:05d}Z [rank0]: '")),
     "quoted": Runner(_PREFIXED.format(prefix="'> '")),
@@ -283,7 +315,9 @@ RUNNERS: dict[str, Runner] = {
     ),
     **{
         f"pytest-{style}": Runner(
-            "import sys\nimport pytest\nsys.exit(pytest.main(['-p', 'no:cacheprovider', '--tb=" + style + "', 'case_it.py']))\n",
+            "import sys\nimport pytest\nsys.exit(pytest.main(['-p', 'no:cacheprovider', '--tb="
+            + style
+            + "', 'case_it.py']))\n",
             needs=("pytest",),
             functions=style in {"short", "native"},
             frames=style in {"long", "short", "auto", "native"},
@@ -311,7 +345,19 @@ RUNNERS: dict[str, Runner] = {
             f"import sys, job\nfrom rich.console import Console\nfrom rich.traceback import install\nsys.setrecursionlimit(400)\n"
             f"install(console=Console(stderr=True, width={width}), show_locals={width > 100})\njob.fail()\n",
             needs=("rich",),
-            not_for=("recursion", "syntax", "exec", "excerpt", "lines", "notes", "group", "group-nested", "group-cause", "unraised", "unicode"),
+            not_for=(
+                "recursion",
+                "syntax",
+                "exec",
+                "excerpt",
+                "lines",
+                "notes",
+                "group",
+                "group-nested",
+                "group-cause",
+                "unraised",
+                "unicode",
+            ),
         )
         for width in (60, 100, 140)
     },
@@ -330,13 +376,36 @@ RUNNERS: dict[str, Runner] = {
         "import sys, job\nfrom joblib import Parallel, delayed\ndef f():\n    job.fail()\nif __name__ == '__main__':\n    Parallel(n_jobs=2)(delayed(f)() for _ in range(2))\n",
         needs=("joblib",),
         frames=False,
-        not_for=("colons", "syntax", "group", "group-nested", "group-cause", "nested-class", "recursion", "import", "notes"),
+        not_for=(
+            "colons",
+            "syntax",
+            "group",
+            "group-nested",
+            "group-cause",
+            "nested-class",
+            "recursion",
+            "import",
+            "notes",
+        ),
     ),
     "dataloader": Runner(
         "import sys, job\nimport torch\nfrom torch.utils.data import DataLoader, Dataset\nclass Data(Dataset):\n    def __len__(self):\n        return 4\n"
         "    def __getitem__(self, i):\n        job.fail()\nif __name__ == '__main__':\n    list(DataLoader(Data(), num_workers=1))\n",
         needs=("torch",),
-        not_for=("key", "syntax", "group", "group-nested", "group-cause", "recursion", "notes", "colons", "unraised", "cause", "context", "three"),
+        not_for=(
+            "key",
+            "syntax",
+            "group",
+            "group-nested",
+            "group-cause",
+            "recursion",
+            "notes",
+            "colons",
+            "unraised",
+            "cause",
+            "context",
+            "three",
+        ),
     ),
     "torchrun": Runner(
         _TORCHRUN,
@@ -347,7 +416,19 @@ RUNNERS: dict[str, Runner] = {
     "ray": Runner(
         "import job, ray\nray.init(num_cpus=1, include_dashboard=False, logging_level='ERROR')\n@ray.remote\ndef task():\n    job.fail()\nray.get(task.remote())\n",
         needs=("ray",),
-        not_for=("recursion", "group", "group-nested", "group-cause", "syntax", "notes", "unraised", "cause", "context", "three", "nested-class"),
+        not_for=(
+            "recursion",
+            "group",
+            "group-nested",
+            "group-cause",
+            "syntax",
+            "notes",
+            "unraised",
+            "cause",
+            "context",
+            "three",
+            "nested-class",
+        ),
         environment={"RAY_DEDUP_LOGS": "1"},
     ),
 }
@@ -368,7 +449,9 @@ def interpreters() -> tuple[Path, ...]:
 def version(python: Path) -> tuple[int, int]:
     """The interpreter's version; (0, 0) where it does not start."""
     try:
-        run = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True, check=True)
+        run = subprocess.run(
+            [python, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True, check=True
+        )
     except (OSError, subprocess.CalledProcessError):
         return (0, 0)
     major, minor = run.stdout.split()

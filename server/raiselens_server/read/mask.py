@@ -40,7 +40,7 @@ _SECRET = re.compile(
     r"(?i)(?P<lead>\b[\w-]{0,40}(?:api[_-]?key|secret|token|passwd|password|access[_-]?key|credentials?)[\w-]{0,20}"
     r"[\"']? {0,2}[=:] {0,2}[\"']?)(?P<value>[^\s\"',;&)\]}]{4,2000})"
 )
-_KEEP = frozenset({"none", "null", "true", "false", "0.0.0.0", "127.0.0.1", "localhost"})  # noqa: S104: not bound to, shown
+_KEEP = frozenset({"none", "null", "true", "false", "0.0.0.0", "127.0.0.1", "localhost"})  # noqa: S104
 _NOT_USERS = frozenset({"root", "runner", "user", "ubuntu", "git"})
 
 

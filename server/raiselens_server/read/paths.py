@@ -86,6 +86,12 @@ def _candidates(path: str, places: Places) -> list[str]:
         found.append(path)
     else:
         found.extend(_under(root, path.removeprefix("./")) for root in places.roots)
+    for root in places.roots:
+        # The checkout has the same name there and here, as `ComfyUI` in `C:/AI/ComfyUI/execution.py`.
+        name = _normal(root).rstrip("/").rpartition("/")[2]
+        at = path.rfind(f"/{name}/") if name else -1
+        if at >= 0:
+            found.append(_under(root, path[at + len(name) + 2 :]))
     for marker in _PACKAGES:
         at = path.rfind(marker)
         if at >= 0:
