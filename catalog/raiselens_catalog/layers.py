@@ -17,7 +17,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from raiselens_catalog.curated import read_family
+from raiselens_catalog.curated import read_families
 from raiselens_catalog.entry import Entry, Layer, entry_of_curated, entry_of_item
 from raiselens_catalog.match import Candidate, FrameLike, Hit, HoleLike, How, Query, Target, best_first, words_of
 from raiselens_catalog.memory import MemorySource
@@ -98,8 +98,7 @@ class Catalog:
         sources: list[Source] = []
         problems: list[str] = []
         if bundled:
-            families = sorted(records_root().glob("*.toml"))
-            sources.append(_memory(Layer.BUNDLED, families, problems))
+            sources.append(_bundled_source(problems))
         home = data_dir if data_dir is not None else user_data_dir()
         for layer, name in ((Layer.BUILT, BUILT_FILE), (Layer.USER, USER_FILE)):
             path = home / name
@@ -285,6 +284,7 @@ class Catalog:
 
 USER_FILE: Final = "user.sqlite"
 BUILT_FILE: Final = "built.sqlite"
+CACHE_FILE: Final = "bundled.json"
 RELATED_LIMIT: Final = 8
 
 
@@ -306,6 +306,16 @@ def user_data_dir() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("raiselens"))
+
+
+def user_cache_dir() -> Path:
+    """Where what can be made again lives: beneath `$RAISELENS_DATA`, else the platform's cache folder."""
+    named = os.environ.get(DATA_VARIABLE)
+    if named:
+        return Path(named) / "cache"
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("raiselens"))
 
 
 def _bundled(name: str) -> Path:
@@ -330,6 +340,17 @@ def _items(path: Path) -> tuple[Item, ...]:
     return items_from_text(text, file=str(path))
 
 
+def _bundled_source(problems: list[str]) -> MemorySource:
+    families = sorted(records_root().glob("*.toml"))
+    envelope = Envelope(extras={"datasetVersion": DATASET_VERSION})
+    entries = [
+        entry_of_curated(curated, Layer.BUNDLED, file, envelope)
+        for curated, file in read_families(families, cache=user_cache_dir() / CACHE_FILE)
+    ]
+    problems += [entry.problem for entry in entries if entry.problem]
+    return MemorySource(Layer.BUNDLED, entries)
+
+
 def _memory(layer: Layer, paths: Iterable[Path], problems: list[str], *, forgiving: bool = False) -> MemorySource:
     """A layer from files of records; `forgiving` leaves out files that are broken."""
     entries: list[Entry] = []
@@ -346,8 +367,7 @@ def _memory(layer: Layer, paths: Iterable[Path], problems: list[str], *, forgivi
 
 def _read(path: Path, layer: Layer) -> list[Entry]:
     if path.suffix == ".toml":
-        envelope = Envelope(extras={"datasetVersion": DATASET_VERSION}) if layer is Layer.BUNDLED else None
-        return [entry_of_curated(curated, layer, str(path), envelope) for curated in read_family(path)]
+        return [entry_of_curated(curated, layer, file) for curated, file in read_families([path])]
     return [entry_of_item(item, layer, str(path)) for item in _items(path)]
 
 

@@ -195,6 +195,9 @@ def _arguments(arguments: Node) -> list[Node]:
 
 
 _MESSAGE_KEYWORDS: Final = frozenset({"message", "msg", "detail", "reason", "text", "error_message", "description"})
+_NUMBERS: Final = frozenset({"integer", "float", "unary_operator"})
+"""A number that comes first is a code, not a message."""
+
 _PRINTED_AS_TUPLE: Final = frozenset(
     {"ValueError", "TypeError", "RuntimeError", "AssertionError", "Exception", "IndexError", "AttributeError"}
 )
@@ -206,7 +209,7 @@ def _message(node: Node, class_name: str, arguments: list[Node]) -> Template | L
     if len(positional) > 1 and class_name in _PRINTED_AS_TUPLE:
         return Template.from_parts(_tuple_parts(positional))
     if positional:
-        made = _made(node, positional[0])
+        made = _made(node, positional[0]) if positional[0].type not in _NUMBERS else None
         if made is not None and made.literals:
             return made
         others = (_made(node, child) for child in positional[1:])

@@ -82,17 +82,16 @@ def _folder(path: Path, suffixes: frozenset[str]) -> Package:
     metadata = next((info for info in sorted(root.glob("*.dist-info")) if (info / "METADATA").is_file()), None)
     if metadata is None and (root / "__init__.py").is_file():
         name = root.name
-        beside = (info for info in root.parent.glob("*.dist-info") if _normal(info.name.split("-")[0]) == _normal(name))
-        info = next(beside, None)
-        facts = _facts(info, name)
-        return Package(*facts, root.parent, tuple(_walk(root.parent, root, suffixes)))
+        return Package(
+            *_facts(_info_of(root.parent, name), name), root.parent, tuple(_walk(root.parent, root, suffixes))
+        )
     return Package(*_facts(metadata, root.name), root, tuple(_walk(root, root, suffixes)))
 
 
 def _installed(name: str, search_path: Sequence[Path], suffixes: frozenset[str]) -> Package:
     for folder in search_path:
         for info in sorted(folder.glob("*.dist-info")):
-            if _normal(info.name.rpartition("-")[0] or info.name) == _normal(name) and (info / "METADATA").is_file():
+            if _named(info, name) and (info / "METADATA").is_file():
                 files = tuple(_recorded(folder, info, suffixes))
                 if files:
                     return Package(*_facts(info, name), folder, files)
@@ -108,6 +107,24 @@ def _installed(name: str, search_path: Sequence[Path], suffixes: frozenset[str])
         f"`{name}` is neither installed where raiselens looks nor a path",
         remedy="install it there, name the interpreter with --python, or give a wheel or folder",
     )
+
+
+def _named(info: Path, name: str) -> bool:
+    return _normal(info.name.removesuffix(".dist-info").rpartition("-")[0]) == _normal(name)
+
+
+def _info_of(folder: Path, package: str) -> Path | None:
+    """The metadata of the distribution that brought an import package."""
+    infos = sorted(folder.glob("*.dist-info"))
+    named = next((info for info in infos if _named(info, package)), None)
+    return named or next((info for info in infos if f"\n{package}/__init__.py," in _record_text(info)), None)
+
+
+def _record_text(info: Path) -> str:
+    try:
+        return "\n" + (info / "RECORD").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _archive(path: Path, suffixes: frozenset[str]) -> Package:
@@ -160,11 +177,7 @@ def _walk(root: Path, below: Path, suffixes: frozenset[str]) -> Iterator[SourceF
 
 def _recorded(folder: Path, info: Path, suffixes: frozenset[str]) -> Iterator[SourceFile]:
     """The sources that a distribution's RECORD lists inside the folder it is installed in."""
-    try:
-        lines = (info / "RECORD").read_text(encoding="utf-8", errors="replace").split("\n")
-    except OSError:
-        return
-    for line in sorted(lines):
+    for line in sorted(_record_text(info).split("\n")):
         name = line.rsplit(",", 2)[0].strip('"')
         if PurePosixPath(name).suffix in suffixes and not name.startswith(("..", "/")):
             path = folder / name

@@ -271,6 +271,7 @@ def _hole_end(message: str, start: int) -> int | None:
 
 
 _PATTERN_HOLES: Final = re.compile(r"\((?:\?:)?\.[+*]\??\)|\.[+*]\??")
+_PATTERN_RUN: Final = re.compile(r"[^\\()\[\]{}|*+?^$.]+")
 _PATTERN_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v"}
 _PATTERN_HOSTILE: Final = frozenset("()[]{}|*+?^$")
 
@@ -288,6 +289,11 @@ def _pattern_parts(pattern: str) -> Iterator[Part]:
             count += 1
             yield Hole(str(count))
             at = hole.end()
+            continue
+        run = _PATTERN_RUN.match(pattern, at, end)
+        if run is not None:
+            yield run[0]
+            at = run.end()
             continue
         char = pattern[at]
         if char == "\\":

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from raiselens_catalog import Catalog, CatalogError, Entry, How, records_root, slug
-from raiselens_catalog.curated import family_from_text
+from raiselens_catalog.curated import family_from_text, read_families
 
 KNOWLEDGE = (
     "documentation",
@@ -128,3 +128,16 @@ def test_broken_families_give_one_clear_line(text: str, line: str):
         family_from_text(text, file="f.toml")
     assert str(caught.value).startswith(line)
     assert "\n" not in str(caught.value)
+
+
+def test_the_cache_gives_the_same_until_a_file_changes(tmp_path: Path):
+    family, cache = tmp_path / "f.toml", tmp_path / "cache/c.json"
+    family.write_text('[[record]]\nrepo = "r"\nerrorMessage = "first {x}"\n')
+    first = read_families([family], cache=cache)
+    assert read_families([family], cache=cache) == first
+    for broken in ("", "{", '{"version": 1, "stamp": 3}'):
+        cache.write_text(broken)
+        assert read_families([family], cache=cache) == first
+    family.write_text('[[record]]\nrepo = "r"\nerrorMessage = "the second {x}"\n')
+    ((second, file),) = read_families([family], cache=cache)
+    assert (second.record.error_message, file) == ("the second {x}", str(family))

@@ -127,7 +127,7 @@ def test_a_failed_import_writes_nothing(tmp_path: Path, data: Path):
     path.write_text(FULL + '\n{"id": "x"}\n', encoding="utf-8")
     with pytest.raises(CatalogError, match=r"two\.jsonl:2: the record has no `repo`"):
         Catalog.open().import_file(path)
-    assert not data.exists()
+    assert not (data / "user.sqlite").exists()
 
 
 def test_an_unknown_record_is_told():
