@@ -320,6 +320,8 @@ class Program:
                 return (self.dim(), self.dim()) if many else self.dim()
             case "other" | "exponent" | "min" | "max" | "tensor1" | "tensor2":
                 return self.near(first) if rng.random() < 0.7 else self.number()
+            case "source" | "destination" if entry.short in {"movedim", "moveaxis"}:
+                return self.dim()
             case "mat1" | "mat2" | "weight" | "src" | "source" | "values" | "target" | "bias" | "key" | "query":
                 return self.near(first)
             case "value" if entry.short in ("scaled_dot_product_attention",):
@@ -346,6 +348,46 @@ class Program:
                 | "unbiased" | "accumulate" | "include_self"
             ):  # fmt: skip
                 return rng.random() < 0.5
+            case "align_corners" | "recompute_scale_factor" | "log_target" | "upper" | "is_causal" | "enable_gqa" | "ceil_mode":
+                return False
+            case "return_indices" | "cudnn_enable" | "full_matrices" | "antialias" | "count_include_pad" | "left":
+                return name == "left"
+            case "UPLO":
+                return "L"
+            case "reduction":
+                return rng.choice(["mean", "none", "sum"])
+            case "type" | "type1" | "type2" | "from_" | "to":
+                return rng.choice(DTYPES)
+            case "alpha" | "beta" | "value" if entry.short not in {"index_fill", "fill_", "masked_fill"}:
+                return 1
+            case "dropout_p" | "p" if entry.short not in {"norm", "normalize"}:
+                return rng.choice([0.0, 0.5, 1.5])
+            case "scale" | "attn_mask" | "mode" | "driver":
+                return None if name != "mode" else "constant" if entry.short == "pad" else "nearest" if entry.short == "interpolate" else "reduced"
+            case "stride" | "dilation" | "kernel_size" if entry.short != "empty_strided":
+                return rng.choice([1, 2, (1, 2)])
+            case "padding" | "start" | "length" | "index" if entry.short in {"narrow", "select"} or name == "padding":
+                return rng.choice([0, 1, 1, 2])
+            case "groups":
+                return 1
+            case "pad":
+                return rng.choice([(1, 1), (1, 0, 2, 1), (0, 2)])
+            case "scale_factor":
+                return rng.choice([2, (2,), (2.0, 2.0)])
+            case "size" if entry.short == "interpolate":
+                return rng.choice([4, (4,), (3, 4), [2, 3]])
+            case "output_size":
+                return rng.choice([1, 2, (1, 2)])
+            case "running_mean" | "running_var":
+                return None if rng.random() < 0.3 else self.new((first.size(1) if first.dim() > 1 else 3,), torch.float32)
+            case "weight" | "bias" if entry.short in {"layer_norm", "rms_norm", "group_norm", "batch_norm"}:
+                return self.new((first.size(-1 if "layer" in entry.short or "rms" in entry.short else 1) if first.dim() > 1 else 3,), rng.choice([first.dtype, first.dtype, torch.float32]))
+            case "weight" if entry.short.startswith("conv"):
+                return self.new((2, first.size(1) if first.dim() > 1 else 2, *(2,) * int(entry.short[4])), rng.choice([first.dtype, first.dtype, None]))
+            case "bias" if entry.short.startswith("conv"):
+                return self.new((2,), first.dtype)
+            case "A" | "B" | "vec" | "vec2" | "tensor" | "src":
+                return self.near(first)
             case "approximate":
                 return "none"
             case "eps" | "nan" | "posinf" | "neginf" | "min_val" | "negative_slope" | "threshold" | "label_smoothing":
@@ -353,7 +395,7 @@ class Program:
             case "tensors":
                 rest = [self.near(first) if rng.random() < 0.5 else first for _ in range(rng.choice([1, 1, 2]))]
                 return [first, *rest]
-            case "split_size":
+            case "split_size" | "split_size_or_sections":
                 return rng.choice([1, 2, 3, 0, [1, 2], [2, 2], [1, 1, 1]])
             case "stride":
                 return (1,) * rng.choice([1, 2])
@@ -373,8 +415,6 @@ class Program:
                 return tuple(first.shape[-rng.choice([1, 2]) :]) if rng.random() < 0.7 else (4,)
             case "start" | "end" | "step" | "low" | "high" | "fill_value" | "alpha" | "beta":
                 return self.number()
-            case "source" | "destination":
-                return self.dim()
             case _:
                 return rng.choice([0, 1, 2, 3])
 
@@ -407,13 +447,13 @@ class Program:
                 keyword = True
                 continue
             name = token.removeprefix(":T").rstrip("?")
-            if name in SKIPPED or (token.endswith("?") and rng.random() < 0.6):
+            if name in SKIPPED or (name == "reduce" and entry.short.endswith(("loss", "div", "entropy", "logits"))) or (token.endswith("?") and rng.random() < 0.6):
                 keyword = True
                 continue
             value = first if name in ("input", "self") and (entry.method or ":T" in token or rng.random() < 0.9) else self.argument(name, first, entry)
             if name == "input" and entry.short == "embedding":
                 value = self.index(first)
-            if keyword or (rng.random() < 0.15 and name != "input"):
+            if keyword or (rng.random() < 0.15 and name not in {"input", "self"}):
                 kwargs[name] = value
                 keyword = True
             else:
@@ -540,8 +580,8 @@ def raw_arguments(program: Program, entry: Entry, first: torch.Tensor) -> tuple[
 
 
 SKIPPED = {
-    "layout", "pin_memory", "generator", "names", "memory_format", "non_blocking", "_stacklevel", "inplace", "like", "order", "subok",
-    "sparse_grad", "force", "out", "max_norm", "norm_type", "scale_grad_by_freq", "sparse", "implicit", "reduction_", "size_average",
+    "layout", "pin_memory", "size_average", "type_", "enable", "delta", "generator", "names", "memory_format", "non_blocking", "_stacklevel", "inplace", "like", "order", "subok",
+    "sparse_grad", "force", "out", "max_norm", "norm_type", "scale_grad_by_freq", "sparse", "implicit",
 }  # fmt: skip
 ATTRIBUTES = ("shape", "dtype", "device", "ndim", "T", "mT", "is_cuda", "is_meta", "requires_grad", "itemsize", "nbytes", "data", "real", "H", "is_leaf", "grad_fn")
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -600,7 +640,7 @@ def _exists(name: str) -> bool:
     return True
 
 
-NAMES = sorted(name for name in TABLE if _exists(name) and "cuda" not in name and "bernoulli" not in name)
+NAMES = sorted(name for name in TABLE if _exists(name) and "ndarray" not in name and "pin_memory" not in name and "cuda" not in name and "bernoulli" not in name)
 
 
 @pytest.fixture

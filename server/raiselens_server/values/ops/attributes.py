@@ -15,6 +15,7 @@ from raiselens_server.values.lattice import (
     Const,
     Device,
     DType,
+    Named,
     Opaque,
     Tensor,
     Unknown,
@@ -24,6 +25,7 @@ from raiselens_server.values.lattice import (
 from raiselens_server.values.ops import layout
 from raiselens_server.values.ops.building import derive, size_value
 from raiselens_server.values.ops.conversions import membership
+from raiselens_server.values.ops.info import limit
 from raiselens_server.values.ops.reading import element_bits
 from raiselens_server.values.ops.shaping import permuted
 
@@ -43,7 +45,7 @@ _DEVICE_FLAGS: Final = {
 }
 
 
-def attribute(value: Tensor | Array | DType | Device, name: str) -> Value | None:
+def attribute(value: Value, name: str) -> Value | None:
     """Read `value.name`; None where there is no rule, as for a method."""
     match value:
         case Tensor():
@@ -57,6 +59,10 @@ def attribute(value: Tensor | Array | DType | Device, name: str) -> Value | None
             return _dtype(value, name)
         case Device():
             return _device(value, name)
+        case Named(name=named) if named.startswith(("torch.iinfo(", "torch.finfo(")):
+            return limit(named, name)
+        case _:
+            return None
 
 
 def _device_flag(device: Device | None, name: str) -> Value:

@@ -215,9 +215,14 @@ def legacy_type(tensor: Tensor) -> str | HolePart:
     if len(tensor.dtypes) != 1 or tensor.device is None or tensor.device.type != "cpu":
         return HolePart("type")
     (name,) = tensor.dtypes
-    if name.startswith(("uint", "complex", "float8", "float4", "q", "bool")) and name != "uint8":
+    if name.startswith(("uint", "complex", "float8", "float4", "q", "bool", "bfloat")) and name != "uint8":
         return HolePart("type")
     return f"torch.{SCALAR_TYPES[name]}Tensor"
+
+
+def shape_text(shape: Shape) -> tuple[str | HolePart | Dim | Shape | None, ...]:
+    """The parts of a shape as Python prints it: `torch.Size([2, 3])`."""
+    return ("torch.Size(", shape, ")")
 
 
 def size_value(shape: Shape) -> Seq:

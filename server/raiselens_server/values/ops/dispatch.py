@@ -9,12 +9,17 @@ from raiselens_server.values.ops import (
     conversions,
     factories,
     gathering,
+    info,
     joining,
+    layers,
+    linalg,
     literals,
+    losses,
     matmul,
     pointwise,
     reductions,
     shaping,
+    writing,
 )
 from raiselens_server.values.ops.outcome import NO_RULE, Ambient, Outcome
 from raiselens_server.values.ops.table import Entry, entries, run
@@ -24,7 +29,23 @@ if TYPE_CHECKING:
 
     from raiselens_server.values.lattice import Value
 
-_TABLES: Final = (arrays, conversions, factories, gathering, joining, literals, matmul, pointwise, reductions, shaping)
+_TABLES: Final = (
+    arrays,
+    conversions,
+    factories,
+    gathering,
+    info,
+    joining,
+    layers,
+    linalg,
+    literals,
+    losses,
+    matmul,
+    pointwise,
+    reductions,
+    shaping,
+    writing,
+)
 TABLE: Final[dict[str, Entry]] = {name: entry for module in _TABLES for name, entry in entries(module.ROWS).items()}
 
 

@@ -5,7 +5,7 @@ An unknown device is taken for a real one (not `meta`) where a raise is decided:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values.dtypes import ALL, COMPLEX, FLOATING, only
@@ -181,7 +181,9 @@ def elementwise(
         return ok(Tensor(names), may_raise=True)
     shaped = result_shape(operands) if broadcasts else None
     if isinstance(shaped, Mismatch):
-        return size_error(shaped, tensors)
+        found = size_error(shaped, tensors)
+        # some kernels refuse complex operands before they look at sizes
+        return replace(found, earlier=True) if any(one.dtypes & COMPLEX for one in operands) else found
     device = common_device(tensors, exact=exact_devices)
     if isinstance(device, Raise):
         return device
@@ -238,9 +240,9 @@ def _strides(shape: Shape | None, tensors: Sequence[Tensor]) -> tuple[Shape | No
 
 def into(target: Tensor, outcome: Result | Raise, *, casts: bool = True) -> Result | Raise:
     """The outcome of an in-place operation that stores `outcome` in `target`."""
+    if is_meta(target):
+        return _into_meta(target, outcome)
     if isinstance(outcome, Raise):
-        if is_meta(target):
-            return Raise(outcome.class_name, (HolePart("message"),), outcome.param, outcome.condition)
         return outcome
     made = outcome.value
     may_raise = outcome.may_raise
@@ -266,12 +268,20 @@ def into(target: Tensor, outcome: Result | Raise, *, casts: bool = True) -> Resu
     return Result(kept, may_raise)
 
 
+def _into_meta(target: Tensor, outcome: Result | Raise) -> Result:
+    """On meta tensors an in-place operation casts without a check, and may resize its target."""
+    made = outcome.value if isinstance(outcome, Result) else None
+    same = isinstance(made, Tensor) and made.shape is not None and made.shape == target.shape
+    loose = replace(target, requires_grad=None, item=None)
+    return Result(loose if same else replace(loose, shape=None, strides=None, contiguous=None), may_raise=True)
+
+
 def _kept_grad(target: Tensor, made: Value) -> bool | None:
     """Whether the target requires gradients after `made` was stored in it."""
     differentiable = isinstance(made, Tensor) and bool(made.dtypes & (FLOATING | COMPLEX))
-    if target.requires_grad is False and isinstance(made, Tensor) and made.requires_grad is False:
-        if differentiable or not target.dtypes & (FLOATING | COMPLEX):
-            return False
+    settled = differentiable or not target.dtypes & (FLOATING | COMPLEX)
+    if settled and target.requires_grad is False and isinstance(made, Tensor) and made.requires_grad is False:
+        return False
     return True if target.requires_grad is True else None
 
 
@@ -287,8 +297,6 @@ def _does_not_fit(target: Tensor, made: Tensor) -> Raise | None:
     if fits:
         return None
     condition = "the result fits the tensor changed in place"
-    if is_meta(target):
-        return error("RuntimeError", None, condition, HolePart("message"))
     return error(
         "RuntimeError",
         None,

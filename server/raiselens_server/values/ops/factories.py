@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values import dims
 from raiselens_server.values.dtypes import ALL, COMPLEX, FLOATING, INTEGRAL
-from raiselens_server.values.lattice import Const, DType, Opaque, Seq, Tensor, Value
+from raiselens_server.values.lattice import Const, DType, HolePart, Opaque, Seq, Tensor, Value
 from raiselens_server.values.ops import layout, reading
 from raiselens_server.values.ops.building import error, fresh, ok
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise, Result
@@ -42,7 +43,7 @@ def options_error(b: Bound, names: frozenset[str]) -> Raise | None:
             f"{b.name}(): argument 'device' must be torch.device, not {kind}",
         )
     if (
-        b.data != "random"
+        b.data not in ("random", "randint")
         and reading.flag(b.get("requires_grad"), default=False)
         and not names & (ALL - _UNDIFFERENTIABLE)
     ):
@@ -119,6 +120,8 @@ def sized(b: Bound, names: frozenset[str], device: Device | None, *, item: Const
     elif reading.number_kind(size) is not None:
         return NO_RULE
     broken = (negative_error(shape, b.name) if shape is not None else None) or options_error(b, names)
+    if broken is not None and device is not None and device.type == "meta":
+        return replace(broken, message=(HolePart("message"),))
     if broken is not None:
         return broken
     decided = shape is not None and all(dims.less(s, 0) is False for s in shape)
@@ -299,7 +302,10 @@ def _randperm(b: Bound) -> Outcome:
     names = reading.dtypes_of(b.get("dtype")) or frozenset({"int64"})
     device = reading.device_of(b.get("device"), b.ambient.default_device)
     broken = negative_error((count,)) if device is not None else None
-    return broken or ok(fresh(names, (count,), device), may_raise=count is None)
+    return broken or ok(
+        fresh(names, (count,), device, requires_grad=reading.flag(b.get("requires_grad"), default=False)),
+        may_raise=count is None,
+    )
 
 
 def _randint(b: Bound) -> Outcome:
@@ -330,7 +336,7 @@ def _strided(b: Bound) -> Outcome:
     shape, strides = reading.sizes_of((b.named["size"],)), reading.sizes_of((b.named["stride"],))
     if shape is not None and strides is not None and len(shape) != len(strides):
         return NO_RULE
-    return ok(fresh(names, shape, device, strides=strides, contiguous=None), may_raise=True)
+    return ok(fresh(names, shape, device, strides=strides, contiguous=None, requires_grad=None), may_raise=True)
 
 
 ROWS: Final[tuple[Row, ...]] = (
@@ -340,7 +346,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("t", "zeros_like ones_like empty_like", f":Tinput {_OPTIONS}", _like),
     ("t", "rand_like randn_like", f":Tinput {_OPTIONS}", _like, "random"),
     ("t", "full_like", f":Tinput fill_value {_OPTIONS}", _like),
-    ("t", "randint_like", f":Tinput low high? {_OPTIONS}", _like),
+    ("t", "randint_like", f":Tinput low high? {_OPTIONS}", _like, "randint"),
     ("m", "new_zeros new_ones new_empty", f":Tinput *size {_OPTIONS}", _new),
     ("m", "new_full", f":Tinput size fill_value {_OPTIONS}", _new),
     ("t", "arange", None, _arange),

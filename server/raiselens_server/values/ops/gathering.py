@@ -80,6 +80,14 @@ def _dim(b: Bound, source: Tensor) -> int | Raise | None:
     return None if source.shape is None else axes.wrap(b.get("dim"), len(source.shape))
 
 
+def _new(source: Tensor, stored: Value | None) -> Tensor:
+    """A copy of `source` with `stored` written into it."""
+    plain = reading.number_kind(stored) is not None or (isinstance(stored, Tensor) and stored.requires_grad is False)
+    grad = False if plain and source.requires_grad is False else None
+    contiguous = True if source.contiguous else None
+    return derive(source, strides=None, contiguous=contiguous, requires_grad=inherited_grad(grad, source.dtypes))
+
+
 def _gather(b: Bound) -> Outcome:
     source, index = b.tensor(), b.tensor("index")
     if source is None or index is None:
@@ -169,8 +177,8 @@ def _scatter(b: Bound) -> Outcome:
         if broken is not None:
             return broken
     if b.inplace:
-        return into(source, Result(derive(source, strides=source.strides), may_raise=True))
-    return ok(derive(source, strides=source.strides if source.contiguous else None), may_raise=True)
+        return into(source, Result(_new(source, src), may_raise=True))
+    return ok(_new(source, src), may_raise=True)
 
 
 def _scatter_size_error(own: Shape, wanted: Shape, dim: int | None, src: Value | None) -> Raise | None:
@@ -207,7 +215,7 @@ def _index_select(b: Bound) -> Outcome:
     if index.shape is not None and len(index.shape) > 1 and not mixed:
         return error("IndexError", "index", "index.dim() <= 1", "index_select(): Index is supposed to be a vector")
     broken = _index_error(_SELECT, source, index)
-    if broken is not None and index.shape is not None:
+    if broken is not None and index.shape is not None and source.shape != ():
         return broken
     count = None if mixed else layout.numel(index.shape) if index.shape is not None else None
     if source.shape is None:
@@ -233,7 +241,7 @@ def _index_write(b: Bound) -> Outcome:
         broken = _write_error(b, source, index, values)
         if broken is not None:
             return broken
-    result = Result(derive(source, strides=source.strides if source.contiguous else None), may_raise=True)
+    result = Result(_new(source, values), may_raise=True)
     return into(source, result) if b.inplace else result
 
 
@@ -289,10 +297,14 @@ def _index_fill(b: Bound) -> Outcome:
     broken = _index_error(_FILL, source, index)
     dim = _dim(b, source)
     if isinstance(dim, Raise):
-        return dim if broken is None and index.shape is not None and len(index.shape) < 2 else NO_RULE
+        return (
+            dim
+            if broken is None and index.shape is not None and len(index.shape) < 2 and not is_meta(source)
+            else NO_RULE
+        )
     if broken is not None:
         return broken
-    result = Result(derive(source, strides=source.strides if source.contiguous else None), may_raise=True)
+    result = Result(_new(source, b.get("value")), may_raise=True)
     return into(source, result) if b.inplace else result
 
 
@@ -352,7 +364,7 @@ def _masked_fill(b: Bound) -> Outcome:
             strides=None,
             contiguous=True if same else None,
             device=source.device if is_meta(source) == is_meta(mask) else None,
-            requires_grad=inherited_grad(source.requires_grad, source.dtypes),
+            requires_grad=_new(source, b.get("value")).requires_grad,
         )
         outcome = Result(made, may_raise=True)
     return into(source, outcome, casts=False) if b.inplace else outcome
@@ -381,8 +393,10 @@ def _index_put(b: Bound) -> Outcome:
     if len(tensors) != len(indices.items):
         return ok(derive(source, strides=source.strides, requires_grad=None), may_raise=True)
     outcome = setitem(source, Seq(indices.items), values)
+    if isinstance(outcome, Raise) and outcome.class_name == "IndexError":
+        return NO_RULE
     if isinstance(outcome, Result) and not b.inplace:
-        return ok(derive(source, strides=source.strides if source.contiguous else None), may_raise=True)
+        return ok(_new(source, values), may_raise=True)
     return outcome
 
 

@@ -82,6 +82,8 @@ def joined(tensors: Sequence[Tensor], dim_value: Value) -> Outcome:
     if len(names) == 0:
         return ok(Tensor(), may_raise=True)
     for place, tensor in enumerate(tensors):
+        if tensor.shape == () and is_meta(tensor):
+            return NO_RULE
         if tensor.shape == () and not isinstance(device, Raise):
             text = f"zero-dimensional tensor (at position {place}) cannot be concatenated"
             return error("RuntimeError", "tensors", "tensor.dim() > 0", text)
@@ -116,8 +118,11 @@ def joined(tensors: Sequence[Tensor], dim_value: Value) -> Outcome:
 
 
 def _cat_shape(ranked: Sequence[tuple[int, Tensor, Shape]], dim_value: Value, *, certain: bool) -> Shape | Raise | None:
-    first_place, first, shape = ranked[0]
+    _, first, shape = ranked[0]
     meta = is_meta(first)
+    dim = axes.wrap(dim_value, len(shape))
+    if isinstance(dim, Raise) and certain:
+        return dim
     for place, _, other in ranked[1:]:
         if len(other) != len(shape):
             if any(s is not None and not isinstance(s, int) for one in (shape, other) if len(one) == 1 for s in one):
@@ -127,9 +132,8 @@ def _cat_shape(ranked: Sequence[tuple[int, Tensor, Shape]], dim_value: Value, *,
             else:
                 text = f"Tensors must have same number of dimensions: got {len(shape)} and {len(other)}"
             return error("RuntimeError", "tensors", "the same number of dimensions", text)
-    dim = axes.wrap(dim_value, len(shape))
     if isinstance(dim, Raise):
-        return dim if certain else None
+        return None
     if dim is None:
         return (None,) * len(shape)
     total: Dim | None = shape[dim]
@@ -142,7 +146,6 @@ def _cat_shape(ranked: Sequence[tuple[int, Tensor, Shape]], dim_value: Value, *,
                 return _cat_size_error(dim, axis, size, own, place, meta=meta)
             elif size is None:
                 sizes[axis] = own
-    _ = first_place
     sizes[dim] = total
     return tuple(sizes)
 
@@ -245,7 +248,7 @@ def _split(b: Bound) -> Outcome:
     if dim is None or not source.shape:
         return ok(Unknown("split"), may_raise=True)
     size = source.shape[dim]
-    wanted = b.get("split_size")
+    wanted = b.get("split_size") or b.get("split_size_or_sections")
     if isinstance(wanted, Seq):
         return _by_sizes(source, dim, size, wanted, reading.constant_int(value) or 0)
     step = reading.constant_int(wanted)
@@ -293,6 +296,8 @@ def _chunk(b: Bound) -> Outcome:
         return NO_RULE
     if source.shape is None:
         return ok(Unknown("chunk"), may_raise=True)
+    if not source.shape:
+        return error("RuntimeError", None, "self.dim() > 0", "chunk expects at least a 1-dimensional tensor")
     count = reading.constant_int(b.get("chunks"))
     if count is not None and count <= 0:
         text = f"chunk expects `chunks` to be greater than 0, got: {count}"
@@ -390,7 +395,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("t", "hstack", "tensors", _row_stack, "h"),
     ("t", "vstack row_stack", "tensors", _row_stack, "v"),
     ("t", "dstack", "tensors", _row_stack, "d"),
-    ("t", "split", ":Tinput split_size dim?", _split),
+    ("t", "split", ":Tinput split_size_or_sections dim?", _split),
     ("m", "split", ":Tinput split_size dim?", _split),
     ("tm", "chunk", ":Tinput chunks dim?", _chunk),
     ("tm", "unbind", ":Tinput dim?", _unbind),

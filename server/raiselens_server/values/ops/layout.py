@@ -88,10 +88,10 @@ def contiguous_strides(shape: Shape) -> Shape:
 
 
 def loose(shape: Shape, strides: Shape) -> Shape:
-    """The strides without those of sizes 0 and 1, which torch does not lay out anew."""
+    """The strides without those of sizes that may be 0 or 1, which torch does not lay out anew."""
     if 0 in shape:
         return (None,) * len(shape)
-    return tuple(None if size == 1 else step for size, step in zip(shape, strides, strict=True))
+    return tuple(step if dims.less(1, size) else None for size, step in zip(shape, strides, strict=True))
 
 
 def is_contiguous(shape: Shape | None, strides: Shape | None) -> bool | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values.dtypes import ALL, COMPLEX
@@ -107,7 +107,7 @@ def _tensor(b: Bound) -> Outcome:
         device = reading.device_of(b.get("device"), None) if known_device else None
         return ok(fresh(wanted or ALL, None, device, contiguous=None, requires_grad=None), may_raise=True)
     if isinstance(measured, Raise):
-        return measured
+        return replace(measured, earlier=True) if b.named.keys() - {"data"} else measured
     names = wanted or measured.dtypes
     grad = reading.flag(b.get("requires_grad"), default=False)
     if isinstance(data, Tensor):
@@ -121,6 +121,11 @@ def _tensor(b: Bound) -> Outcome:
     contiguous = None if isinstance(data, Array) and shares else True
     made = fresh(names, measured.shape, device, contiguous=contiguous, requires_grad=grad, item=item)
     return options_error(b, names) or ok(made, may_raise=measured.shape is None)
+
+
+def _as_array(b: Bound) -> Outcome:
+    outcome = _tensor(b)
+    return NO_RULE if isinstance(outcome, Raise) or "requires_grad" in b.named else outcome
 
 
 def _scalar_tensor(b: Bound) -> Outcome:
@@ -146,7 +151,9 @@ def _of_tensor(
 
 
 def _from_numpy(b: Bound) -> Outcome:
-    array = b.named["ndarray"]
+    if len(b.args) != 1 or b.named:
+        return NO_RULE
+    array = b.args[0]
     match array:
         case Array(dtypes=names, shape=shape):
             return ok(fresh(names, shape, Device("cpu"), contiguous=None), may_raise=True)
@@ -203,10 +210,10 @@ _LEGACY: Final = {
 
 ROWS: Final[tuple[Row, ...]] = (
     ("t", "tensor", "data * dtype? device? requires_grad? pin_memory?", _tensor),
-    ("t", "as_tensor", "data dtype? device?", _tensor, "shares"),
-    ("t", "asarray", "data * dtype? device? copy? requires_grad?", _tensor, "shares"),
-    ("t", "scalar_tensor", "data * dtype? device? requires_grad? layout? pin_memory?", _scalar_tensor),
-    ("t", "from_numpy", "ndarray", _from_numpy),
+    ("t", "as_tensor", "data * dtype? device?", _tensor, "shares"),
+    ("t", "asarray", "data * dtype? device? requires_grad?", _as_array, "shares"),
+    ("t", "scalar_tensor", "s * dtype? device? requires_grad? layout? pin_memory?", _scalar_tensor),
+    ("t", "from_numpy", None, _from_numpy),
     ("d", "torch.Tensor", None, _legacy, (None, Device("cpu"))),
     *(
         ("d", f"torch.{name}Tensor", None, _legacy, (frozenset({dtype}), Device("cpu")))

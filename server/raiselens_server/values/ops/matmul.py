@@ -196,7 +196,8 @@ def _matrices(
     left: Tensor, right: Tensor, a: Shape, b: Shape, *, drop: bool = False, batch: Shape | None = None
 ) -> Outcome:
     meta = is_meta(left) or is_meta(right)
-    if batch is not None and not left.contiguous and not (meta and is_meta(left) and is_meta(right)):
+    standard = left.contiguous and left.strides == layout.contiguous_strides(left.shape or ())
+    if batch is not None and not standard and not (meta and is_meta(left) and is_meta(right)):
         if dims.equal(a[1], b[0]) is False or (differ(left, right) and not meta and 0 not in (*a, *b)):
             return error("RuntimeError", "other", "self.size(-1) == other.size(-2)", HolePart("message"))
         return ok(_made(left, right, (*batch, b[1])), may_raise=True)
@@ -251,7 +252,7 @@ def _batches(left: Tensor, right: Tensor, a: Shape, b: Shape) -> Outcome:
             "].",
         )
     if differ(left, right) and is_meta(left) == is_meta(right) and 0 not in (*a, *b):
-        certain = len(a) > 2 and dims.equal(inner, outer) is True and batch.decided
+        certain = len(a) > 2 and "bool" not in left.dtypes and dims.equal(inner, outer) is True and batch.decided
         meta = is_meta(left)
         shown = [dtype_text(t.dtypes) if meta else t.dtypes for t in (left, right)]
         on_cpu = all(t.device is not None and t.device.type in ("cpu", "meta") for t in (left, right))
@@ -260,7 +261,7 @@ def _batches(left: Tensor, right: Tensor, a: Shape, b: Shape) -> Outcome:
             "RuntimeError",
             "other",
             "self.dtype == other.dtype",
-            *(parts if certain and on_cpu else (HolePart("message"),)),
+            *(parts if certain and on_cpu and "bool" not in left.dtypes | right.dtypes else (HolePart("message"),)),
         )
     shape = (*batch.shape, columns) if len(a) == 1 else (*batch.shape, rows, columns)
     return ok(_made(left, right, shape), may_raise=inner is None or inner != outer or not batch.decided)
@@ -334,11 +335,15 @@ def _linear(b: Bound) -> Outcome:
     rows = layout.numel(source.shape[:-1])
     if mixed:
         return ok(_made(source, weight, shape), may_raise=True)
-    if len(source.shape) > 2 and not source.contiguous and not meta:
+    standard = source.contiguous and source.strides == layout.contiguous_strides(source.shape)
+    if len(source.shape) > 2 and not standard and not meta:
         if dims.equal(source.shape[-1], inner) is False or (differ(source, weight) and 0 not in shape):
             return error("RuntimeError", "weight", "input.size(-1) == weight.size(1)", HolePart("message"))
         return ok(_made(source, weight, shape), may_raise=True)
     if dims.equal(source.shape[-1], inner) is False:
+        odd = has_bias and isinstance(bias, Tensor) and not source.dtypes == weight.dtypes == bias.dtypes
+        if odd:
+            return error("RuntimeError", "weight", "input.size(-1) == weight.size(1)", HolePart("message"))
         if meta:
             return _reduction_error((rows, source.shape[-1]), (inner, out))
         return _shapes_error(_times(rows, source.shape[-1]), _times(inner, out))
@@ -380,6 +385,8 @@ def _addmm(b: Bound) -> Outcome:
         if is_meta(left) or is_meta(right):
             return NO_RULE
         return error("RuntimeError", "mat2", "mat1.size(1) == mat2.size(0)", HolePart("message"))
+    if differ(left, right) or is_meta(left) or is_meta(right):
+        return ok(Tensor(), may_raise=True)
     shape = (a[0], c[1]) if a is not None and c is not None and len(a) == len(c) == 2 else None
     return ok(_made(left, right, shape), may_raise=True)
 

@@ -7,7 +7,7 @@ from typing import Final
 from raiselens_server.values.lattice import NONE, Array, Const, Seq, Tensor, Text, Unknown, Value
 from raiselens_server.values.ops import reading
 from raiselens_server.values.ops.arrays import array_binary
-from raiselens_server.values.ops.building import error, ok
+from raiselens_server.values.ops.building import derive, error, ok
 from raiselens_server.values.ops.dispatch import call
 from raiselens_server.values.ops.outcome import NO_RULE, Ambient, Outcome
 
@@ -89,8 +89,11 @@ def _foreign(value: Value) -> bool:
 def unary(op: str, value: Value) -> Outcome:
     """`op value`: `-`, `+` or `~`."""
     match op, value:
-        case "+", _:
-            return ok(value)
+        case "+", Tensor(dtypes=names) if names == {"bool"}:
+            text = "The `+` operator, on a bool tensor is not supported."
+            return error("RuntimeError", None, "the dtype is not bool", text)
+        case "+", Tensor():
+            return ok(derive(value) if "bool" in value.dtypes else value, may_raise="bool" in value.dtypes)
         case "-", Tensor():
             return call("torch.neg", (value,), {}, _NOWHERE)
         case "~", Tensor() if not any(name == "bool" or "int" in name for name in value.dtypes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values.dtypes import ANY_FLOATING, COMPLEX, INTEGRAL
@@ -116,7 +117,8 @@ def _binary(b: Bound) -> Outcome:
     operands = _operands(b, ("input", "other"))
     if operands is None:
         return NO_RULE
-    return arithmetic(b.data, operands, b.ambient.default_dtypes, b.get("other"), inplace=b.inplace)
+    outcome = arithmetic(b.data, operands, b.ambient.default_dtypes, b.get("other"), inplace=b.inplace)
+    return replace(outcome, earlier=True) if "alpha" in b.named and isinstance(outcome, Raise) else outcome
 
 
 def arithmetic(
@@ -132,6 +134,8 @@ def arithmetic(
     names = promoted(operands)
     if not names:
         return ok(Tensor(), may_raise=True)
+    if kernel == "sub" and any("bool" in one.dtypes for one in operands) and _mixed(operands):
+        return ok(Tensor(), may_raise=True)
     broken = _subtract_error(operands) if kernel == "sub" else None
     if broken is not None:
         return broken
@@ -143,8 +147,11 @@ def arithmetic(
     if isinstance(outcome, Raise):
         return _unless_mixed(outcome, operands) if inplace else outcome
     source = next((one.tensor for one in operands if one.tensor is not None), None)
+    if any(one.unknown or (one.tensor is not None and is_meta(one.tensor)) for one in operands):
+        return outcome if kernel != "pow" else ok(Tensor(), may_raise=True)
     if source is not None:
-        broken = _refused(names, refused, kernel, source)
+        trivial = kernel == "pow" and operands[1].priorities != frozenset({0})
+        broken = _refused(names, refused, kernel, source) if not trivial else None
         if broken is not None:
             return broken
     if kernel == "pow" and not names - INTEGRAL and _negative(other) and source is not None and not is_meta(source):
@@ -155,8 +162,11 @@ def arithmetic(
 
 def _unless_mixed(found: Raise, operands: Sequence[Operand]) -> Outcome:
     """In place, cpu and meta tensors mix in some operations, and in others raise first."""
-    meta = {is_meta(one.tensor) for one in operands if one.tensor is not None and one.tensor.shape != ()}
-    return NO_RULE if len(meta) > 1 else found
+    return NO_RULE if _mixed(operands) else found
+
+
+def _mixed(operands: Sequence[Operand]) -> bool:
+    return len({is_meta(one.tensor) for one in operands if one.tensor is not None}) > 1
 
 
 def _negative(value: Value | None) -> bool:
@@ -219,7 +229,7 @@ def _clamp(b: Bound) -> Outcome:
         return NO_RULE
     outcome = finish(b, elementwise(operands, promoted(operands)))
     if b.inplace and isinstance(outcome, Raise):
-        return Raise(outcome.class_name, (HolePart("message"),), outcome.param, outcome.condition)
+        return replace(outcome, message=(HolePart("message"),), earlier=any(one.dtypes & COMPLEX for one in operands))
     return outcome
 
 
@@ -281,15 +291,17 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     ("tmi", "logit", ":Tinput eps?", _unary, ("float", "", "")),
     ("s", "erf erfc erfinv expit exp2 expm1 log1p", ":Tinput", _unary, ("float", "", "")),
-    ("f", "sigmoid tanh logsigmoid softsign", ":Tinput", _unary, ("float", "", "")),
+    ("f", "sigmoid tanh softsign", ":Tinput", _unary, ("float", "", "")),
+    ("f", "logsigmoid", ":Tinput", _conjugate),
     ("tmi", "neg negative", ":Tinput", _unary, ("same", "bool", "neg")),
     ("tmi", "abs absolute", ":Tinput", _unary, ("real", "bool", "abs_cpu")),
-    ("tmi", "ceil floor trunc fix round sign sgn", ":Tinput * decimals?", _unary, ("same", "", "")),
+    ("tmi", "ceil floor trunc fix sign sgn", ":Tinput", _unary, ("same", "", "")),
+    ("tmi", "round", ":Tinput * decimals?", _unary, ("same", "", "")),
     ("tmi", "square", ":Tinput", _unary, ("long-bool", "", "")),
     ("tmi", "frac", ":Tinput", _unary, ("same", "", "")),
     ("tmi", "nan_to_num", ":Tinput nan? posinf? neginf?", _unary, ("same", "", "")),
     ("tmi", "relu", ":Tinput", _unary, ("same", "bool", "relu")),
-    ("f", "relu relu_", ":Tinput inplace?", _unary, ("same", "bool", "relu")),
+    ("f", "relu", ":Tinput inplace?", _unary, ("same", "bool", "relu")),
     ("f", "relu6 hardtanh", ":Tinput min_val? max_val? inplace?", _unary, ("same", "", "")),
     ("f", "gelu", ":Tinput * approximate?", _unary, ("same", "discrete", "GeluKernelImpl")),
     ("f", "silu", ":Tinput inplace?", _unary, ("same", "discrete", "silu_cpu")),

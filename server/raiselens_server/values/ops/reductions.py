@@ -119,7 +119,7 @@ def _reduce(b: Bound) -> Outcome:
         return error("RuntimeError", "input", "the dtype is floating or complex", text, source.dtypes)
     chosen = _chosen(b, source)
     names = _names(b, source)
-    for broken in (names, chosen):
+    for broken in (chosen, names) if is_meta(source) else (names, chosen):
         if isinstance(broken, Raise):
             return broken
     if isinstance(chosen, Raise) or isinstance(names, Raise):
@@ -149,6 +149,8 @@ def _extremum(b: Bound) -> Outcome:
         return elementwise(operands, promoted(operands))
     if other is None:
         return _empty_error(b, source, None) or ok(reduce(source, _every(source), source.dtypes, keepdim=False))
+    if "other" in b.named and not isinstance(other, Tensor):
+        return NO_RULE
     if isinstance(other, Unknown) or reading.number_kind(other) != "int":
         return ok(Unknown("overload"), may_raise=True)
     return _pair(b)
@@ -210,6 +212,8 @@ def _argument(b: Bound) -> Outcome:
         return NO_RULE
     if source.dtypes == _BOOL and not is_meta(source):
         return error("RuntimeError", "input", "the dtype is not bool", f"{b.name}(): does not support bool input")
+    if source.dtypes & COMPLEX:
+        return NO_RULE
     keepdim = reading.flag(b.get("keepdim"), default=False)
     if reading.absent(b.get("dim")):
         if source.shape is None or keepdim:

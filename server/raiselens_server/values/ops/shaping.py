@@ -10,6 +10,7 @@ from raiselens_server.values.lattice import DType, HolePart, Named, Seq, Tensor
 from raiselens_server.values.ops import axes, layout, reading
 from raiselens_server.values.ops.building import derive, error, legacy_type, ok
 from raiselens_server.values.ops.conversions import view_dtype
+from raiselens_server.values.ops.elementwise import is_meta
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise
 
 if TYPE_CHECKING:
@@ -225,7 +226,9 @@ def _expanded(source: Tensor, own: Shape, target: Shape, missing: int) -> Outcom
                 text = (
                     f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {place}"
                 )
-                return error("RuntimeError", "size", "size >= 0 for a new dimension", text)
+                return error(
+                    "RuntimeError", "size", "size >= 0 for a new dimension", text if own else HolePart("message")
+                )
             wanted = size
         elif dims.equal(size, 1) is False and dims.equal(size, wanted) is False and dims.less(wanted, 0) is False:
             shown = target if decided else HolePart("size")
@@ -298,6 +301,8 @@ def _t(b: Bound) -> Outcome:
     if source.shape is None:
         return ok(derive(source, shape=None), may_raise=True)
     rank = len(source.shape)
+    if rank > 2 and b.inplace and is_meta(source):
+        return NO_RULE
     if rank > 2:
         text = f"{b.shown}() expects a tensor with <= 2 dimensions, but self is {rank}D"
         return error("RuntimeError", None, "self.dim() <= 2", text)
@@ -341,6 +346,8 @@ def _movedim(b: Bound) -> Outcome:
     target = axes.wrap_all(b.get("destination"), rank, param="destination")
     if not isinstance(origin, tuple) or not isinstance(target, tuple) or len(origin) != len(target):
         return ok(derive(source, shape=(None,) * rank), may_raise=True)
+    if not rank:
+        return ok(source)
     order = [-1] * rank
     for old, new in zip(origin, target, strict=True):
         order[new] = old

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raiselens_server.values import dims
-from raiselens_server.values.lattice import Const, Slice, Value
+from raiselens_server.values.lattice import Const, Slice
 from raiselens_server.values.ops import reading
 from raiselens_server.values.ops.building import error
 
@@ -69,8 +69,3 @@ def _clamped(size: Dim | None, bound: Dim | None) -> Dim | None:
     if dims.less(place, 0) is False:
         return place
     return 0 if dims.less(place, 0) is True else None
-
-
-def whole(item: Value) -> bool:
-    """Whether the index is `:`."""
-    return isinstance(item, Slice) and all(reading.absent(part) for part in (item.start, item.stop, item.step))

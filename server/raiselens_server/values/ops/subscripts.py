@@ -78,10 +78,11 @@ def _walk(tensor: Tensor, shape: Shape, index: Value) -> _Walk | Raise | None:
         taken += used
     if taken > len(shape):
         return _too_many(shape, items)
-    walk = _Walk()
+    walk = _Walk(meta=is_meta(tensor))
     strides = tensor.strides or (None,) * len(shape)
     at = 0
     expanded = False
+    pending: Raise | None = None
     for position, item in enumerate(items):
         if item == Const(...):
             if expanded:
@@ -92,15 +93,28 @@ def _walk(tensor: Tensor, shape: Shape, index: Value) -> _Walk | Raise | None:
             at += skipped
             continue
         step = _apply(walk, tensor, shape, strides, at, item, position)
-        if isinstance(step, Raise):
-            return step if walk.decided else _uncertain(step)
-        at += step
+        if not isinstance(step, Raise):
+            at += step
+            continue
+        if not isinstance(item, Tensor | Seq):
+            return step if walk.decided else replace(step, earlier=True)
+        # torch applies all ints and slices before it looks at the first index tensor
+        step = _tensor_error(walk, items, step)
+        pending = pending or (step if walk.decided else replace(step, earlier=True))
+        used = _dims_used(item) or 0
+        _keep(walk, shape[at : at + used], strides[at : at + used])
+        at += used
     _keep(walk, shape[at:], strides[at:])
-    return walk
+    return pending or walk
+
+
+def _tensor_error(walk: _Walk, items: tuple[Value, ...], found: Raise) -> Raise:
+    """The raise of an index tensor; other indices may have changed what the message shows."""
+    return found if len(items) == 1 and not walk.places else replace(found, message=(HolePart("message"),))
 
 
 def _uncertain(found: Raise) -> Raise:
-    return Raise(found.class_name, (HolePart("message"),), found.param, found.condition)
+    return replace(found, message=(HolePart("message"),), earlier=True)
 
 
 def _dims_used(item: Value) -> int | None:
@@ -285,7 +299,7 @@ def _gathered(tensor: Tensor, walk: _Walk) -> Outcome:
             return ok(derive(tensor, shape=None), may_raise=True)
         return shape if not walk.masked else _uncertain(shape)
     front = walk.places == list(range(len(walk.places)))
-    whole = tensor.contiguous and front and len(walk.shape) == len(tensor.shape or ())
+    whole = tensor.contiguous and 0 not in (tensor.shape or ()) and front and len(walk.shape) == len(tensor.shape or ())
     strides = layout.loose(shape, layout.contiguous_strides(shape)) if whole else None
     return ok(derive(tensor, shape=shape, strides=strides, contiguous=True if whole else None), may_raise=True)
 
@@ -354,6 +368,8 @@ def _put_error(tensor: Tensor, walk: _Walk, value: Tensor) -> Raise | None:
     if isinstance(shape, Raise):
         return shape if not walk.masked else _uncertain(shape)
     if is_meta(tensor) or is_meta(value) or walk.meta or 0 in shape or 0 in (tensor.shape or ()):
+        return None
+    if walk.masked and len(walk.places) > 1 and len(walk.places) != len(walk.shape):
         return None
     if walk.masked and (value.shape is None or layout.numel(value.shape) in (0, 1, None)):
         return None

@@ -212,7 +212,7 @@ def hedged(outcome: Raise, values: Iterable[Value]) -> Raise:
 
 def on_leaf(target: Value | None, outcome: Raise) -> Raise:
     """The raise of an in-place operation; a leaf that requires gradients may refuse to be changed before that."""
-    if isinstance(target, Tensor) and target.requires_grad is True:
+    if isinstance(target, Tensor) and target.requires_grad is not False:
         return replace(outcome, earlier=True)
     return outcome
 
