@@ -78,14 +78,14 @@ def shape_of(fact: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int |
     """A tensor fact's shape in numbers, `None` where it is not known."""
     if fact.get("shape") is None:
         return None
-    return tuple(
-        max(evaluated, 0)
-        if (evaluated := evaluate(size, numbers)) is not None
-        else None
-        if isinstance(size, str)
-        else size
-        for size in fact["shape"]
-    )
+    return tuple(_size(size, numbers) for size in fact["shape"])
+
+
+def _size(size: str | int | None, numbers: Mapping[str, int]) -> int | None:
+    if not isinstance(size, str):
+        return size
+    value = evaluate(size, numbers)
+    return None if value is None else max(value, 0)
 
 
 def scatter_given(arguments: Iterable[Mapping[str, Any]], numbers: Mapping[str, int]) -> dict[str, Given]:

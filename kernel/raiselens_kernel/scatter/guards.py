@@ -1,6 +1,6 @@
 """The launcher's ten guards as data: for each predicted message, a call that must raise it.
 
-`arguments_raising` goes from a message back to arguments; what the message leaves open gets small values that pass
+`plan_raising` goes from a message back to arguments; what the message leaves open gets small values that pass
 every other guard. It knows the guards' wording from this package's launcher, which is sglang's.
 """
 
@@ -39,7 +39,6 @@ class Given:
 
     dtype: str | None = None
     shape: tuple[int | None, ...] | None = None
-    device: str | None = None
 
 
 GUARDS: tuple[Guard, ...] = (
@@ -61,24 +60,26 @@ GUARDS: tuple[Guard, ...] = (
 )
 
 
-def arguments_raising(message: str, given: Mapping[str, Given], device: torch.device) -> dict[str, torch.Tensor]:
-    """Arguments of a call that must raise `message`: from the message, with what is `given` laid over it.
+def plan_raising(message: str, given: Mapping[str, Given]) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Dtype and shape of each argument of a call that must raise `message`, with what is `given` laid over it.
 
-    Tensors are zeros but for `offsets`, whose content no guard looks at. Sizes that no message speaks of are kept
-    small, whatever the facts say.
+    Sizes that no message speaks of are kept small, whatever the facts say.
     """
-    wanted = {name: Given(_DTYPES[name], None) for name in PARAMETERS} | _from_message(message)
+    wanted = {name: Given(_DTYPES[name]) for name in PARAMETERS} | _from_message(message)
     for name, current in wanted.items():
         if name in given:
             known = given[name]
             shape = known.shape if known.shape is not None else current.shape
-            wanted[name] = Given(known.dtype or current.dtype, shape, known.device)
+            wanted[name] = Given(known.dtype or current.dtype, shape)
     shapes = _shapes({name: fact.shape for name, fact in wanted.items()})
+    return {name: (wanted[name].dtype or _DTYPES[name], shapes[name]) for name in PARAMETERS}
+
+
+def arguments_raising(message: str, given: Mapping[str, Given], device: torch.device) -> dict[str, torch.Tensor]:
+    """The same as zeros on `device`: no guard looks at the content."""
     return {
-        name: torch.zeros(
-            shapes[name], dtype=getattr(torch, str(wanted[name].dtype)), device=wanted[name].device or device
-        )
-        for name in PARAMETERS
+        name: torch.zeros(shape, dtype=getattr(torch, dtype), device=device)
+        for name, (dtype, shape) in plan_raising(message, given).items()
     }
 
 
