@@ -58,9 +58,43 @@ _PIECES = tuple(
     )
 )
 
-# What a line must begin with for any piece to match; most lines of a traceback are turned away here.
-_OPENERS = frozenset("[(0123456789DIJFMASONWETCVrabcdefghijklmnopqstuvwxyz_./")
 _LONGEST = 400
+
+
+def _by_opener() -> dict[str, tuple[int, ...]]:
+    """For each character that a piece may begin with, the pieces that may: most lines are turned away by it."""
+    openers: dict[str, list[int]] = {}
+    for index, piece in enumerate(_PIECES):
+        for character in map(chr, range(33, 127)):
+            if _may_begin(piece.pattern, character):
+                openers.setdefault(character, []).append(index)
+    return {character: tuple(indexes) for character, indexes in openers.items()}
+
+
+def _may_begin(pattern: str, character: str) -> bool:
+    """Whether text that matches the pattern may begin with the character, erring on the side of yes."""
+    bracket = pattern.startswith("\\[")
+    if character == "[":
+        return bracket
+    if bracket and not pattern.startswith("\\[?"):
+        return False
+    if pattern.startswith("\\("):
+        return character == "("
+    rest = pattern.removeprefix("\\[?").removeprefix("(?P<level>").removeprefix("(?P<clock>").removeprefix("(?P<tag>")
+    if rest.startswith((_TIME, _CLOCK)):
+        return character.isdigit()
+    if rest.startswith(_MONTH):
+        return character in "JFMASOND"
+    if rest.startswith(_LEVEL):
+        return character in "DINWECFTS"
+    if rest.startswith("[IWEFCV]"):
+        return character in "IWEFCV"
+    if rest.startswith("rank"):
+        return character == "r"
+    return character not in "(["
+
+
+_OPENERS = _by_opener()
 
 
 class Prefix(NamedTuple):
@@ -96,6 +130,8 @@ def split_prefix(text: str) -> Prefix:
     """Take the known pieces off the start of a line."""
     if not text or text[0] not in _OPENERS:
         return NONE
+    if text[0].isalpha() and not (text[0] == "r" or "]" in text[:_LONGEST] or ":" in text[:40] or " | " in text[:40]):
+        return NONE
     window = text if len(text) <= _LONGEST else text[:_LONGEST]
     at = 0
     tags: list[str] = []
@@ -106,8 +142,8 @@ def split_prefix(text: str) -> Prefix:
     searching = True
     while searching and len(shape) < 12:
         searching = False
-        for index, piece in enumerate(_PIECES):
-            match = piece.match(window, at)
+        for index in _OPENERS.get(window[at : at + 1], ()):
+            match = _PIECES[index].match(window, at)
             if match is None or match.end() == at:
                 continue
             groups = match.groupdict()
