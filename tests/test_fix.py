@@ -76,7 +76,7 @@ class TestRounds:
     """A made-up checker: every `bad` is a finding that a repair turns into `good`."""
 
     def run(self, texts: dict[str, str], new: str = "good", **options: bool) -> tuple[dict[str, str], int, int]:
-        now = dict(texts)
+        now = texts
 
         def check(file: str) -> tuple[Diagnosis, ...]:
             found = []

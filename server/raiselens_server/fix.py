@@ -73,6 +73,8 @@ def fix_texts(
     `check` gives the findings of one of these files as they are now; `replace` is told each new text. A repair that
     reaches into any other file is left alone.
     """
+    # The caller's own mapping may change with `replace`.
+    texts = dict(texts)
     now = dict(texts)
     left: dict[str, tuple[Diagnosis, ...]] = {}
     seen = {file: {text} for file, text in texts.items()}

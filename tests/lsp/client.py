@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
-from pytest_lsp import LanguageClient
+from pytest_lsp import LanguageClient, make_test_lsp_client
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,7 +112,7 @@ async def start(
     folder: Path, capabilities: types.ClientCapabilities = PULL, **options: Any
 ) -> tuple[Editor, types.InitializeResult]:
     """Start the server on `folder`; `options` are the initialization options."""
-    client = LanguageClient()
+    client = make_test_lsp_client()
     await client.start_io(sys.executable, "-m", "raiselens_server.cli.main", "server")
     result = await client.initialize_session(
         types.InitializeParams(

@@ -43,7 +43,7 @@ def emit(lines: Iterable[Line], stream: TextIO | None = None) -> None:
     colour = uses_colour(stream)
     for pieces in lines:
         text = "".join(_painted(style, piece) if colour else piece for style, piece in pieces)
-        print(text.rstrip() if not colour else text, file=stream)
+        print(text, file=stream)
 
 
 def emit_page(markdown: str) -> None:

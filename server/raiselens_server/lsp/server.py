@@ -63,6 +63,8 @@ class RaiselensServer(LanguageServer):
         self.worker = Worker()
         self.trusted = False
         self.editor: dict[str, Any] = {}
+        self.touched: set[str] = set()
+        """Documents whose text the session has not seen yet: another file may be asked about before they are."""
         self.running: set[threading.Event] = set()
         self.end: Callable[[int], None] = lambda _code: None
         """Ends the process with a code; from any thread, once the loop runs."""
@@ -90,11 +92,18 @@ class RaiselensServer(LanguageServer):
         return next(iter(self.folders), Path.cwd())
 
     def session(self) -> Session:
-        """The session; on the worker's thread only. Made late, so that `initialize` is answered at once."""
+        """The session, with all texts as the editor has them now; on the worker's thread only.
+
+        Made late, so that `initialize` is answered at once.
+        """
         if self._session is None:
             from raiselens_server.session import Session
 
             self._session = Session(self.folders, self.editor, trusted=self.trusted, tell=self.warn)
+        while self.touched:
+            snapshot = self.snapshot(self.touched.pop())
+            if snapshot is not None and snapshot.is_python:
+                self._session.open(snapshot.path, snapshot.text)
         return self._session
 
     def configure(self, editor: Mapping[str, Any]) -> Callable[[], None]:

@@ -25,11 +25,11 @@ def serve_stdio(log_level: str) -> int:
     """Speak on stdin and stdout; the exit code."""
     _set_up(log_level)
     # Whatever prints by mistake prints to stderr: stdout belongs to the protocol.
-    writing = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    reading, writing = sys.stdin.fileno(), os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     server = create_server()
     _watch_parent(server)
-    return transport.run(server, sys.stdin.buffer, writing)
+    return transport.run(server, lambda size: os.read(reading, size), lambda data: _write_all(writing, data))
 
 
 def serve_tcp(host: str, port: int, log_level: str) -> int:
@@ -39,10 +39,16 @@ def serve_tcp(host: str, port: int, log_level: str) -> int:
         sys.stderr.write(f"listening on {host}:{listening.getsockname()[1]}\n")
         sys.stderr.flush()
         connection, _ = listening.accept()
-    with connection, connection.makefile("rb") as reading, connection.makefile("wb") as writing:
+    with connection:
         server = create_server()
         _watch_parent(server)
-        return transport.run(server, reading, writing)
+        return transport.run(server, connection.recv, connection.sendall)
+
+
+def _write_all(target: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(target, rest) :]
 
 
 def _set_up(log_level: str) -> None:

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 def opened(server: RaiselensServer, params: types.DidOpenTextDocumentParams) -> None:
     """Tell clients that do not ask what the document holds."""
+    server.touched.add(params.text_document.uri)
     spawn(diagnostics.publish(server, params.text_document.uri))
 
 
 def changed(server: RaiselensServer, params: types.DidChangeTextDocumentParams) -> None:
     """Tell again, and have the other open files looked at: they may call what was changed."""
+    server.touched.add(params.text_document.uri)
     spawn(diagnostics.publish(server, params.text_document.uri))
     diagnostics.refresh_soon(server, but=params.text_document.uri)
 

@@ -106,6 +106,8 @@ def _cut(text: str, marks: Iterable[tuple[int, int, Mark]]) -> int:
 def _source(text: str, number: int, gutter: int, cut: int) -> Line:
     shown, _ = columns(text.rstrip()[cut : cut + WIDEST])
     ends = ("…" if cut else "", "…" if len(text) > cut + WIDEST else "")
+    if not shown:
+        return line((Style.GUTTER, f"{number:>{gutter}} |"))
     return line((Style.GUTTER, f"{number:>{gutter}} | "), f"{ends[0]}{shown}{ends[1]}".rstrip())
 
 

@@ -27,8 +27,8 @@ def finding_markdown(diagnosis: Diagnosis) -> str:
         raise TypeError("an observed error is shown by `observed_markdown`")
     parts = [code(headline(error))]
     if origin.callee:
-        because = f" because {code(origin.condition)}" if origin.condition else ""
-        parts.append(f"raised by {code(origin.callee)}{because}")
+        guard = f", guard {code(origin.condition)}" if origin.condition and error.message else ""
+        parts.append(f"raised by {code(origin.callee)}{guard}")
     if origin.when is not None:
         parts.append(f"where {code(origin.when)}")
     if not origin.message_certain:
@@ -50,7 +50,7 @@ def observed_markdown(diagnosis: Diagnosis) -> str:
         told.append(f"{origin.count} times")
     parts.append("; ".join(told))
     if error.message and (condition := condition_of(error)):
-        parts.append(f"because {code(condition)}")
+        parts.append(f"guard {code(condition)}")
     return "  \n".join(parts)
 
 

@@ -51,8 +51,9 @@ def _head(word: str, style: Style, said: str) -> Iterator[Line]:
 
 def _notes(diagnosis: Diagnosis, origin: Foreseen, shown: Callable[[str], str]) -> Iterator[Line]:
     error = diagnosis.error
-    if origin.condition:
-        yield _note("because", visible(origin.condition))
+    # Where there is no message the condition is the headline.
+    if origin.condition and error.message:
+        yield _note("guard", visible(origin.condition))
     if len(error.frames) > 1:
         guard = error.frames[-1]
         yield _note("raised", f"{shown(guard.file)}:{guard.line}", f" in {guard.function}")
@@ -109,7 +110,7 @@ def _explained(diagnosis: Diagnosis, record: Record | None, shown: Callable[[str
     if len(frames) < len(error.frames):
         yield line((Style.GUTTER, "  at "), (Style.FAINT, f"… {len(error.frames) - len(frames)} more frames"))
     if (condition := condition_of(error)) and error.message:
-        yield _note("because", visible(condition))
+        yield _note("guard", visible(condition))
     yield from _record_text(diagnosis, record)
     for repair in diagnosis.repairs:
         yield line((Style.GUTTER, "  = "), (Style.FIX, "fix: "), visible(repair.title))
