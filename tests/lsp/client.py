@@ -109,10 +109,13 @@ class Editor:
 
 
 async def start(
-    folder: Path, capabilities: types.ClientCapabilities = PULL, **options: Any
+    folder: Path,
+    capabilities: types.ClientCapabilities = PULL,
+    client: LanguageClient | None = None,
+    **options: Any,
 ) -> tuple[Editor, types.InitializeResult]:
     """Start the server on `folder`; `options` are the initialization options."""
-    client = make_test_lsp_client()
+    client = client or make_test_lsp_client()
     await client.start_io(sys.executable, "-m", "raiselens_server.cli.main", "server")
     result = await client.initialize_session(
         types.InitializeParams(

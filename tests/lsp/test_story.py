@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+from pytest_lsp import LanguageClient
 from tests.lsp.client import PUSH, Editor, position, start, stop
 
 if TYPE_CHECKING:
@@ -227,11 +228,11 @@ async def test_an_untrusted_workspace_runs_nothing_of_its_own(tmp_path: Path) ->
 
 
 async def test_a_client_that_does_not_ask_is_told_with_versions(tmp_path: Path) -> None:
-    editor, _ = await start(tmp_path, PUSH, trusted=True)
+    client = LanguageClient()
     told: list[types.PublishDiagnosticsParams] = []
     arrived = asyncio.Event()
 
-    @editor.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     def _(params: types.PublishDiagnosticsParams) -> None:
         told.append(params)
         arrived.set()
@@ -241,6 +242,7 @@ async def test_a_client_that_does_not_ask_is_told_with_versions(tmp_path: Path) 
         arrived.clear()
         return told[-1]
 
+    editor, _ = await start(tmp_path, PUSH, client, trusted=True)
     uri = editor.open(tmp_path / "main.py", SCRIPT)
     first = await next_told()
     assert (first.version, [item.code for item in first.diagnostics]) == (1, [RULE])
