@@ -24,6 +24,7 @@ from raiselens_server.values.lattice import (
     Device,
     DType,
     HolePart,
+    Named,
     Opaque,
     Seq,
     Slice,
@@ -73,12 +74,16 @@ def abstract(value: Any) -> Value:
 
 
 def forget(value: Value, rng: random.Random) -> Value:
-    """The value with less known of it; a size of 0 is never forgotten, for an unknown one is taken to be at least 1."""
-    if rng.random() < 0.15:
+    """The value with less known of it.
+
+    A size of 0 and a meta device are never forgotten: an unknown size is taken to be at least 1, and an unknown device
+    to be a real one.
+    """
+    if isinstance(value, Tensor) and value.shape is not None and 0 in value.shape:
+        return value
+    if rng.random() < 0.15 and not (isinstance(value, Tensor) and value.device == Device("meta")):
         return Unknown("test")
     if isinstance(value, Tensor):
-        if value.shape is not None and 0 in value.shape:
-            return value
         shape, strides = value.shape, value.strides
         choice = rng.randrange(6)
         if choice == 0:
@@ -139,6 +144,8 @@ def contradiction(value: Value, real: Any) -> str | None:
             return None if value == Const(real) else f"constant {real!r}"
         case DType():
             return None if str(real).removeprefix("torch.") in value.names else f"dtype {real}"
+        case Named():
+            return None if value.name.startswith(("torch.iinfo(", "torch.finfo(")) else f"an unexpected {value}"
         case Device():
             return None if value.type == real.type and value.index in (None, real.index) else f"device {real}"
         case _:
@@ -326,7 +333,7 @@ class Program:
                 return self.near(first)
             case "value" if entry.short in ("scaled_dot_product_attention",):
                 return self.near(first)
-            case "index" | "indices":
+            case "index" | "indices" if entry.short != "select":
                 return (self.index(first),) if entry.short == "index_put" else self.index(first)
             case "mask":
                 made = self.near(first)
@@ -337,6 +344,10 @@ class Program:
                 return rng.choice(DTYPES)
             case "device":
                 return rng.choice(["cpu", "meta", torch.device("cpu")])
+            case "size" if entry.short == "interpolate":
+                return rng.choice([4, (4,), (3, 4), [2, 3]])
+            case "output_size" if entry.short == "repeat_interleave":
+                return None
             case "size" | "sizes" | "shape" | "repeats" if entry.short != "repeat_interleave":
                 return self.size(first)
             case "dims":
@@ -374,8 +385,6 @@ class Program:
                 return rng.choice([(1, 1), (1, 0, 2, 1), (0, 2)])
             case "scale_factor":
                 return rng.choice([2, (2,), (2.0, 2.0)])
-            case "size" if entry.short == "interpolate":
-                return rng.choice([4, (4,), (3, 4), [2, 3]])
             case "output_size":
                 return rng.choice([1, 2, (1, 2)])
             case "running_mean" | "running_var":

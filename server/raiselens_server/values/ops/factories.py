@@ -189,6 +189,8 @@ def _like(b: Bound) -> Outcome:
     strides = None
     if reading.absent(format_) or format_ == Opaque("torch.preserve_format"):
         strides = layout.like_strides(source.shape, source.strides, contiguous=source.contiguous)
+        if strides is not None and source.shape is not None and not reading.absent(b.get("device")):
+            strides = layout.loose(source.shape, strides)
         contiguous = True if source.contiguous else None
     device = reading.device_of(b.get("device"), source.device)
     grad = reading.flag(b.get("requires_grad"), default=False)

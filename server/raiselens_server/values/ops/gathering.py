@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values import dims
@@ -273,7 +273,13 @@ def _write_error(b: Bound, source: Tensor, index: Tensor, values: Tensor) -> Rai
             )
         return None
     ranks = {len(t.shape) if t.shape is not None else None for t in (source, values)}
-    simple = index.shape is not None and len(index.shape) == 1 and len(ranks) == 1 and None not in ranks
+    simple = (
+        source.shape != ()
+        and index.shape is not None
+        and len(index.shape) == 1
+        and len(ranks) == 1
+        and None not in ranks
+    )
     broken = _index_error(b.data, source, index) if simple else None
     if broken is not None:
         return broken
@@ -354,7 +360,9 @@ def _masked_fill(b: Bound) -> Outcome:
     order = (source, mask) if b.inplace else (mask, source)
     outcome = elementwise([_plain(tensor) for tensor in order], source.dtypes, exact_devices=False)
     if isinstance(outcome, Raise):
-        return outcome if is_meta(source) == is_meta(mask) else NO_RULE
+        return (
+            outcome if not is_meta(source) and not is_meta(mask) else replace(outcome, message=(HolePart("message"),))
+        )
     made = outcome.value
     if isinstance(made, Tensor):
         same = made.shape == source.shape and source.contiguous
@@ -393,8 +401,8 @@ def _index_put(b: Bound) -> Outcome:
     if len(tensors) != len(indices.items):
         return ok(derive(source, strides=source.strides, requires_grad=None), may_raise=True)
     outcome = setitem(source, Seq(indices.items), values)
-    if isinstance(outcome, Raise) and outcome.class_name == "IndexError":
-        return NO_RULE
+    if isinstance(outcome, Raise):
+        return NO_RULE if outcome.class_name == "IndexError" else replace(outcome, message=(HolePart("message"),))
     if isinstance(outcome, Result) and not b.inplace:
         return ok(_new(source, values), may_raise=True)
     return outcome
@@ -409,11 +417,18 @@ def _embedding(b: Bound) -> Outcome:
         return NO_RULE
     padding = reading.constant_int(b.get("padding_idx"))
     rows = weight.shape[0] if weight.shape else None
-    if padding is not None and isinstance(rows, int) and len(weight.shape or ()) == 2 and not -rows <= padding < rows:
+    if (
+        padding is not None
+        and isinstance(rows, int)
+        and len(weight.shape or ()) == 2
+        and (padding >= rows if padding > 0 else padding < -rows)
+    ):
         return error(
             "AssertionError", "padding_idx", "padding_idx < weight.size(0)", "Padding_idx must be within num_embeddings"
         )
-    if weight.shape is not None and len(weight.shape) != 2 and not mixed and reading.absent(b.get("padding_idx")):
+    if weight.shape == () or (weight.shape is not None and len(weight.shape) != 2 and (mixed or is_meta(weight))):
+        return NO_RULE
+    if weight.shape is not None and len(weight.shape) != 2 and reading.absent(b.get("padding_idx")):
         return error("RuntimeError", "weight", "weight.dim() == 2", "'weight' must be 2-D")
     if index.dtypes and not index.dtypes & _WIDE and not mixed:
         kind: object = dtype_text(index.dtypes) if is_meta(index) else legacy_type(index)

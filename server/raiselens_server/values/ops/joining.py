@@ -123,6 +123,10 @@ def _cat_shape(ranked: Sequence[tuple[int, Tensor, Shape]], dim_value: Value, *,
     dim = axes.wrap(dim_value, len(shape))
     if isinstance(dim, Raise) and certain:
         return dim
+    if isinstance(dim, Raise):
+        return None
+    total: Dim | None = shape[dim] if dim is not None else None
+    sizes = list(shape)
     for place, _, other in ranked[1:]:
         if len(other) != len(shape):
             if any(s is not None and not isinstance(s, int) for one in (shape, other) if len(one) == 1 for s in one):
@@ -132,20 +136,17 @@ def _cat_shape(ranked: Sequence[tuple[int, Tensor, Shape]], dim_value: Value, *,
             else:
                 text = f"Tensors must have same number of dimensions: got {len(shape)} and {len(other)}"
             return error("RuntimeError", "tensors", "the same number of dimensions", text)
-    if isinstance(dim, Raise):
-        return None
-    if dim is None:
-        return (None,) * len(shape)
-    total: Dim | None = shape[dim]
-    sizes = list(shape)
-    for place, _, other in ranked[1:]:
         for axis, (size, own) in enumerate(zip(sizes, other, strict=True)):
-            if axis == dim:
+            if dim is None:
+                sizes[axis] = None
+            elif axis == dim:
                 total = None if total is None or own is None else dims.add(total, own)
             elif dims.equal(size, own) is False:
                 return _cat_size_error(dim, axis, size, own, place, meta=meta)
             elif size is None:
                 sizes[axis] = own
+    if dim is None:
+        return (None,) * len(shape)
     sizes[dim] = total
     return tuple(sizes)
 

@@ -55,7 +55,7 @@ def _layer_norm(b: Bound) -> Outcome:
         return NO_RULE
     wanted = _normalized_shape(b, source)
     if isinstance(wanted, Raise):
-        return wanted
+        return replace(wanted, earlier="weight" in b.named or "bias" in b.named)
     outcome = _layer_norm_checked(b, source, wanted)
     names = {t.dtypes for t in (source, b.get("weight"), b.get("bias")) if isinstance(t, Tensor)}
     mixed = len(names) > 1 or not source.dtypes <= _INEXACT
@@ -73,6 +73,8 @@ def _layer_norm_checked(b: Bound, source: Tensor, wanted: Shape | None) -> Outco
                 "RuntimeError", name, f"{name}.shape == normalized_shape", *text, " and normalized_shape = ", wanted
             )
     own = source.shape
+    if own == () and b.name == "rms_norm":
+        return NO_RULE
     if own is not None and (len(own) < len(wanted) or _differ(own[len(own) - len(wanted) :], wanted)):
         listed = list[Any]()
         for size in wanted:
@@ -104,9 +106,18 @@ def _group_norm(b: Bound) -> Outcome:
         text = f"Expected at least 2 dimensions for input tensor but received {len(own)}"
         return error("RuntimeError", "input", "input.dim() >= 2", text)
     channels = own[1]
+    values = layout.numel(own)
+    if groups and isinstance(values, int) and isinstance(channels, int) and isinstance(own[0], int):
+        size = (own[0] * channels // groups, groups, *own[2:])
+        if size[0] * (values // max(own[0] * channels, 1)) == 1:
+            text = "Expected more than 1 value per channel when training, got input size "
+            return error("ValueError", "input", "more than one value per channel", text, size)
     if groups is not None and groups > 0 and channels is not None and dims.remainder(channels, groups) not in (0, None):
         text = "Expected number of channels in input to be divisible by num_groups, but got input of shape "
-        return error("RuntimeError", "num_groups", "channels % num_groups == 0", text, own, f" and num_groups={groups}")
+        found = error(
+            "RuntimeError", "num_groups", "channels % num_groups == 0", text, own, f" and num_groups={groups}"
+        )
+        return replace(found, earlier="weight" in b.named or "bias" in b.named)
     return _like(source, own, b.get("weight"), b.get("bias"))
 
 
@@ -114,23 +125,27 @@ def _batch_norm(b: Bound) -> Outcome:
     source = b.tensor()
     if source is None:
         return NO_RULE
+    if any(
+        isinstance(t, Tensor) and t.shape is not None and len(t.shape) != 1 for t in (b.get("weight"), b.get("bias"))
+    ):
+        return ok(Tensor(), may_raise=True)
     own = source.shape
     training = reading.flag(b.get("training"), default=False)
     count = layout.numel((own[0], *own[2:])) if own is not None and len(own) > 1 else None
     if training and own is not None and count == 1:
         text = ("Expected more than 1 value per channel when training, got input size ", *shape_text(own))
         return error("ValueError", "input", "more than one value per channel", *text)
-    if own is not None and len(own) > 1 and not is_meta(source) and source.dtypes <= _INEXACT:
+    plain = source.dtypes <= _INEXACT and 0 not in (own or ())
+    if own is not None and len(own) > 1 and not is_meta(source) and plain:
         for name in ("running_mean", "running_var", "weight", "bias"):
             given = b.get(name)
-            size = (
-                given.shape[0]
-                if isinstance(given, Tensor) and given.shape is not None and len(given.shape) == 1
-                else None
-            )
+            if not isinstance(given, Tensor) or given.shape is None or len(given.shape) != 1:
+                continue
+            size = given.shape[0]
             if dims.equal(size, own[1]) is False:
                 text = (f"{name} should contain ", own[1], " elements not ", size)
-                return error("RuntimeError", name, f"{name}.numel() == input.size(1)", *text)
+                found = error("RuntimeError", name, f"{name}.numel() == input.size(1)", *text)
+                return replace(found, earlier="weight" in b.named or "bias" in b.named or not given.dtypes <= _INEXACT)
     return _like(source, own, b.get("weight"), b.get("bias"))
 
 
@@ -155,9 +170,17 @@ def _spread(value: Value | None, count: int, default: int) -> tuple[int, ...] | 
 
 
 def _convolution(b: Bound) -> Outcome:
-    source, weight, spatial = b.tensor(), b.tensor("weight"), b.data
+    source, weight = b.tensor(), b.tensor("weight")
     if source is None or weight is None:
         return NO_RULE
+    outcome = _convolution_checked(b, source, weight)
+    empty = any(0 in (t.shape or ()) for t in (source, weight))
+    odd = empty or differ(source, weight) or not reading.absent(b.get("bias"))
+    return replace(outcome, earlier=True) if odd and isinstance(outcome, Raise) else outcome
+
+
+def _convolution_checked(b: Bound, source: Tensor, weight: Tensor) -> Outcome:
+    spatial = b.data
     own, kernel = source.shape, weight.shape
     others = (weight, b.get("bias"))
     if own is None or kernel is None or len(kernel) != spatial + 2 or is_meta(source) or is_meta(weight):
@@ -217,17 +240,16 @@ def _interpolate(b: Bound) -> Outcome:
     if source is None:
         return NO_RULE
     if reading.absent(size) and reading.absent(factor):
-        return error(
+        found = error(
             "ValueError", "size", "size or scale_factor is given", "either size or scale_factor should be defined"
         )
+        return replace(found, earlier=len(b.named) > 1)
     own = source.shape
-    if own is None:
+    if own is None or not 3 <= len(own) <= 5:
         return _like(source, None)
     if reading.given(size) and reading.given(factor):
         text = "only one of size or scale_factor should be defined"
-        return (
-            error("ValueError", "size", "size and scale_factor are not both given", text) if len(own) > 2 else NO_RULE
-        )
+        return error("ValueError", "size", "size and scale_factor are not both given", text)
     spatial = own[2:]
     for value, name, what, letters in (
         (size, "size", "output size of ", "o"),
@@ -241,12 +263,13 @@ def _interpolate(b: Bound) -> Outcome:
                 f" and {what}", *shown, ". Please provide input tensor in (N, C, d1, d2, ...,dK) format and ",
                 f"{'output size' if name == 'size' else 'scale_factor'} in ({letters}1, {letters}2, ...,{letters}K) format.",
             )  # fmt: skip
-            return error("ValueError", name, f"len({name}) == input.dim() - 2", *parts)
+            found = error("ValueError", name, f"len({name}) == input.dim() - 2", *parts)
+            return replace(found, earlier=bool(b.named.keys() - {"input", "size", "scale_factor"}))
     target = reading.sizes_of((size,)) if isinstance(size, Seq) else None
     if size is not None and reading.number_kind(size) == "int":
         target = (reading.size_of(size),) * len(spatial)
-    if target is None or len(own) < 3:
-        return _like(source, (*own[:2], *(None for _ in spatial)) if len(own) > 2 else None)
+    if target is None:
+        return _like(source, (*own[:2], *(None for _ in spatial)))
     return _like(source, (*own[:2], *target))
 
 
@@ -267,18 +290,20 @@ def _attention(b: Bound) -> Outcome:
     tensors = (query, key, value)
     if any(is_meta(t) for t in tensors):
         return _like(query, None, key, value)
-    if any(t.shape is not None and len(t.shape) < 2 for t in tensors):
-        ranks = [HolePart("dim") if t.shape is None else str(len(t.shape)) for t in tensors]
-        text = "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
-        parts = (text, ranks[0], " key.dim: ", ranks[1], " and value.dim: ", ranks[2], " instead.")
-        return error("RuntimeError", "query", "dim() >= 2", *parts)
     if any(t.shape is None for t in tensors):
         return _like(query, None, key, value)
+    if not query.dtypes <= _INEXACT:
+        return ok(Tensor(), may_raise=True)
     if differ(query, key) or differ(query, value):
         text = "Expected query, key, and value to have the same dtype, but got query.dtype: "
         shown = [element(t.dtypes) for t in tensors]
         parts = (text, shown[0], " key.dtype: ", shown[1], " and value.dtype: ", shown[2], " instead.")
         return error("RuntimeError", "key", "the dtypes are equal", *parts)
+    if any(t.shape is not None and len(t.shape) < 2 for t in tensors):
+        ranks = [HolePart("dim") if t.shape is None else str(len(t.shape)) for t in tensors]
+        text = "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+        parts = (text, ranks[0], " key.dim: ", ranks[1], " and value.dim: ", ranks[2], " instead.")
+        return error("RuntimeError", "query", "dim() >= 2", *parts)
     if query.shape is None or value.shape is None:
         return _like(query, None, key, value)
     batch = query.shape[:-2] if query.shape[:-2] == value.shape[:-2] else (None,) * len(query.shape[:-2])
@@ -387,7 +412,7 @@ ROWS: Final[tuple[Row, ...]] = (
     (
         "f",
         "scaled_dot_product_attention",
-        ":Tquery :Tkey :Tvalue attn_mask? dropout_p? is_causal? scale? enable_gqa?",
+        ":Tquery :Tkey :Tvalue attn_mask? dropout_p? is_causal? * scale? enable_gqa?",
         _attention,
     ),
     *(("f", f"max_pool{n}d", _POOL, _pool, n) for n in (1, 2, 3)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values import dims
@@ -29,6 +29,7 @@ class _Kind:
     shown: str
     square: bool
     result: str
+    floating: bool = True
 
 
 def matrix_error(kind: _Kind, source: Tensor) -> Raise | None:
@@ -41,10 +42,12 @@ def matrix_error(kind: _Kind, source: Tensor) -> Raise | None:
         text = f"{kind.shown}: A must be batches of square matrices, but they are "
         return error("RuntimeError", "A", "A.size(-1) == A.size(-2)", text, shape[-2], " by ", shape[-1], " matrices")
     shown = source.dtypes
+    if not kind.floating:
+        return None
     if source.dtypes and not source.dtypes & _INEXACT:
         text = f"{kind.shown}: Expected a floating point or complex tensor as input. Got "
         return error("RuntimeError", "A", "A.is_floating_point() or A.is_complex()", text, shown)
-    if source.dtypes and source.dtypes <= _LOW:
+    if kind.shown == "linalg.inv" and source.dtypes and source.dtypes <= _LOW:
         return error(
             "RuntimeError",
             "A",
@@ -61,7 +64,12 @@ def _matrix(b: Bound) -> Outcome:
         return NO_RULE
     broken = matrix_error(kind, source)
     if broken is not None:
-        return broken
+        odd = not kind.floating and (
+            not source.dtypes <= _INEXACT - _LOW
+            or source.requires_grad is not False
+            or (kind.shown.startswith("linalg.eig") and len(source.shape or (1, 1)) < 2)
+        )
+        return replace(broken, earlier=True) if odd else broken
     shape: Shape | None = source.shape
     match kind.result:
         case "same":
@@ -78,7 +86,7 @@ def _solve(b: Bound) -> Outcome:
         return NO_RULE
     broken = matrix_error(_SOLVE, source)
     if broken is not None:
-        return broken
+        return broken if source.dtypes <= _INEXACT and not differ(source, other) else replace(broken, earlier=True)
     if differ(source, other):
         shown = [t.dtypes for t in (source, other)]
         parts = (
@@ -114,13 +122,13 @@ ROWS: Final[tuple[Row, ...]] = (
     _row("inv", _Kind("linalg.inv", square=True, result="same")),
     _row("inverse", _Kind("linalg.inv", square=True, result="same"), param="input", spaces="tm"),
     _row("cholesky", _Kind("linalg.cholesky", square=True, result="same"), param="input", rest="* upper?"),
-    _row("det", _Kind("linalg.det", square=True, result="batch")),
-    _row("det", _Kind("linalg.det", square=True, result="batch"), param="input", spaces="tm"),
-    _row("slogdet", _Kind("linalg.slogdet", square=True, result="")),
-    _row("eigh", _Kind("linalg.eigh", square=True, result=""), param="input", rest="UPLO?"),
-    _row("eigvalsh", _Kind("linalg.eigh", square=True, result=""), param="input", rest="UPLO?"),
-    _row("eig", _Kind("linalg.eig", square=True, result=""), param="input"),
-    _row("eigvals", _Kind("linalg.eig", square=True, result=""), param="input"),
+    _row("det", _Kind("linalg.det", square=True, result="batch", floating=False)),
+    _row("det", _Kind("linalg.det", square=True, result="batch", floating=False), param="input", spaces="tm"),
+    _row("slogdet", _Kind("linalg.slogdet", square=True, result="", floating=False)),
+    _row("eigh", _Kind("linalg.eigh", square=True, result="", floating=False), param="input", rest="UPLO?"),
+    _row("eigvalsh", _Kind("linalg.eigh", square=True, result="", floating=False), param="input", rest="UPLO?"),
+    _row("eig", _Kind("linalg.eig", square=True, result="", floating=False), param="input"),
+    _row("eigvals", _Kind("linalg.eigvals", square=True, result="", floating=False), param="input"),
     _row("svd", _Kind("linalg.svd", square=False, result=""), rest="full_matrices? * driver?"),
     _row("svdvals", _Kind("linalg.svd", square=False, result=""), rest="* driver?"),
     _row("qr", _Kind("linalg.qr", square=False, result=""), rest="mode?"),

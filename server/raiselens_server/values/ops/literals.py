@@ -107,7 +107,7 @@ def _tensor(b: Bound) -> Outcome:
         device = reading.device_of(b.get("device"), None) if known_device else None
         return ok(fresh(wanted or ALL, None, device, contiguous=None, requires_grad=None), may_raise=True)
     if isinstance(measured, Raise):
-        return replace(measured, earlier=True) if b.named.keys() - {"data"} else measured
+        return NO_RULE if "device" in b.named else replace(measured, earlier=bool(b.named.keys() - {"data"}))
     names = wanted or measured.dtypes
     grad = reading.flag(b.get("requires_grad"), default=False)
     if isinstance(data, Tensor):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values import dims
-from raiselens_server.values.dtypes import ANY_FLOATING, COMPLEX
+from raiselens_server.values.dtypes import ALL, ANY_FLOATING, COMPLEX, FLOATING
 from raiselens_server.values.lattice import Const, HolePart, Tensor, Value
 from raiselens_server.values.ops import reading
 from raiselens_server.values.ops.building import derive, error, inherited_grad, ok, shape_text
@@ -67,6 +67,8 @@ def _pointwise(b: Bound) -> Outcome:
     made = outcome.value
     shape = made.shape if isinstance(made, Tensor) else None
     device = made.device if isinstance(made, Tensor) else None
+    if source.dtypes != target.dtypes or len(source.dtypes) != 1 or not source.dtypes <= FLOATING:
+        return _reduced(b, replace(source, device=device), ALL, shape, None)
     return _reduced(
         b, replace(source, device=device), promoted(operands), shape, _joint_grad(source, target, b.get("weight"))
     )
@@ -94,7 +96,7 @@ def _binary_cross_entropy(b: Bound) -> Outcome:
     if b.data == "plain" and not is_meta(source) and not is_meta(target):
         broken = _probability_dtypes(source, target)
         if broken is not None:
-            return broken
+            return replace(broken, earlier=not reading.absent(b.get("weight")))
     return _reduced(
         b, source, source.dtypes if b.data == "plain" else _INEXACT, own, _joint_grad(source, target, b.get("weight"))
     )
@@ -120,8 +122,13 @@ def _cross_entropy(b: Bound) -> Outcome:
     if isinstance(reduction, Raise):
         return reduction
     own, wanted = source.shape, target.shape
+    given = [t for t in (target, b.get("weight")) if isinstance(t, Tensor) and t.dtypes & _INEXACT]
+    if any(t.dtypes != source.dtypes for t in given) or len(source.dtypes) != 1:
+        names = ALL
+    else:
+        names = source.dtypes
     if is_meta(source) or is_meta(target) or own is None or wanted is None or not own or 0 in own or 0 in wanted:
-        return _reduced(b, source, source.dtypes, None, None)
+        return _reduced(b, source, names, None, None)
     plain = all(reading.absent(b.get(name)) for name in ("weight", "ignore_index", "label_smoothing"))
     soft = b.data == "entropy" and len(own) == len(wanted) and not _differ(own, wanted)
     maybe_soft = b.data == "entropy" and len(own) == len(wanted) and not (soft and own == wanted)
@@ -133,11 +140,15 @@ def _cross_entropy(b: Bound) -> Outcome:
             b, source, source.dtypes, (own[0], *own[2:]) if len(own) > 1 else (), _joint_grad(source, target)
         )
     if maybe_soft and not _differ(own, wanted):
-        return _reduced(b, source, source.dtypes, None, None)
+        return _reduced(b, source, names, None, None)
     broken = _class_error(source, target, own, wanted)
     if broken is not None:
-        return broken if plain and source.dtypes <= _INEXACT else replace(broken, earlier=True)
-    return _reduced(b, source, source.dtypes, wanted, _joint_grad(source, target, b.get("weight")))
+        return (
+            broken
+            if plain and source.dtypes <= FLOATING and source.dtypes <= _INEXACT
+            else replace(broken, earlier=True)
+        )
+    return _reduced(b, source, names, wanted, _joint_grad(source, target, b.get("weight")))
 
 
 def _class_error(source: Tensor, target: Tensor, own: Shape, wanted: Shape) -> Raise | None:
@@ -146,7 +157,8 @@ def _class_error(source: Tensor, target: Tensor, own: Shape, wanted: Shape) -> R
         return None
     if len(wanted) > 1:
         text = "0D or 1D target tensor expected, multi-target not supported"
-        return error("RuntimeError", "target", "target.dim() <= 1", text)
+        found = error("RuntimeError", "target", "target.dim() <= 1", text)
+        return found if dims.equal(own[0], wanted[0]) and len(own) == 2 else replace(found, earlier=True)
     if len(own) == 2 and len(wanted) == 1 and dims.equal(own[0], wanted[0]) is False:
         parts = ("Expected input batch_size (", own[0], ") to match target batch_size (", wanted[0], ").")
         return error("ValueError", "target", "input.size(0) == target.size(0)", *parts)

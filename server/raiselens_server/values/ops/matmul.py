@@ -276,7 +276,7 @@ def _fixed(b: Bound) -> Outcome:
     """`mm`, `bmm`, `mv` and `dot`: products of operands of fixed ranks."""
     ranks, texts, meta_texts = b.data
     left, right = b.tensor(), reading.tensor_of(list(b.named.values())[1])
-    if left is None or right is None:
+    if left is None or right is None or left.shape == ():
         return NO_RULE
     for tensor, rank, text, meta_text in zip((left, right), ranks, texts, meta_texts, strict=True):
         if tensor.shape is not None and len(tensor.shape) != rank:
@@ -334,7 +334,7 @@ def _linear(b: Bound) -> Outcome:
     mixed = meta and not (is_meta(source) and is_meta(weight) and (not isinstance(bias, Tensor) or is_meta(bias)))
     rows = layout.numel(source.shape[:-1])
     if mixed:
-        return ok(_made(source, weight, shape), may_raise=True)
+        return ok(Tensor(), may_raise=True)
     standard = source.contiguous and source.strides == layout.contiguous_strides(source.shape)
     if len(source.shape) > 2 and not standard and not meta:
         if dims.equal(source.shape[-1], inner) is False or (differ(source, weight) and 0 not in shape):

@@ -136,7 +136,8 @@ def arithmetic(
         return ok(Tensor(), may_raise=True)
     if kernel == "sub" and any("bool" in one.dtypes for one in operands) and _mixed(operands):
         return ok(Tensor(), may_raise=True)
-    broken = _subtract_error(operands) if kernel == "sub" else None
+    on_meta = inplace and operands[0].tensor is not None and is_meta(operands[0].tensor)
+    broken = _subtract_error(operands) if kernel == "sub" and not on_meta else None
     if broken is not None:
         return broken
     outcome = elementwise(
@@ -146,6 +147,19 @@ def arithmetic(
         outcome = into(operands[0].tensor, outcome)
     if isinstance(outcome, Raise):
         return _unless_mixed(outcome, operands) if inplace else outcome
+    if (
+        inplace
+        and kind == "bool"
+        and any(one.unknown or (one.tensor is not None and one.tensor.requires_grad is not False) for one in operands)
+    ):
+        outcome = (
+            replace(outcome, value=replace(outcome.value, requires_grad=None))
+            if isinstance(outcome.value, Tensor)
+            else outcome
+        )
+    loose = _mixed(operands) or (kernel == "pow" and operands[0].tensor is None)
+    if loose and not inplace and isinstance(outcome.value, Tensor):
+        outcome = replace(outcome, value=replace(outcome.value, strides=None, contiguous=None))
     source = next((one.tensor for one in operands if one.tensor is not None), None)
     if any(one.unknown or (one.tensor is not None and is_meta(one.tensor)) for one in operands):
         return outcome if kernel != "pow" else ok(Tensor(), may_raise=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values import dims
@@ -44,8 +45,8 @@ def _chosen(b: Bound, source: Tensor) -> tuple[int, ...] | Raise | None:
     if isinstance(value, Seq) and not value.items:
         return everything
     chosen = axes.wrap_all(value, len(shape))
-    if isinstance(chosen, Raise) and is_meta(source) and chosen.class_name == "RuntimeError":
-        return Raise(chosen.class_name, (HolePart("message"),), chosen.param, chosen.condition)
+    if isinstance(chosen, Raise) and (0 in shape or (is_meta(source) and chosen.class_name == "RuntimeError")):
+        return replace(chosen, message=(HolePart("message"),), earlier=True)
     return () if chosen == (0,) and not shape else chosen
 
 
@@ -64,7 +65,7 @@ def _stays(source: Tensor) -> bool | None:
 def _reduced_strides(source: Tensor, shape: Shape | None) -> Shape | None:
     if shape == ():
         return ()
-    return layout.contiguous_strides(shape) if source.contiguous and shape is not None else None
+    return layout.loose(shape, layout.contiguous_strides(shape)) if source.contiguous and shape is not None else None
 
 
 def _names(b: Bound, source: Tensor) -> frozenset[str] | Raise:

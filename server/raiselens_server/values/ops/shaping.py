@@ -435,11 +435,10 @@ def _flatten(b: Bound) -> Outcome:
 
 def _ravel(b: Bound) -> Outcome:
     source = b.tensor()
-    return (
-        NO_RULE
-        if source is None
-        else reshaped(derive(source, contiguous=True), (layout.numel(source.shape),), copies=True)
-    )
+    if source is None:
+        return NO_RULE
+    whole = source if source.contiguous else derive(source, contiguous=True)
+    return reshaped(whole, (layout.numel(source.shape),), copies=True)
 
 
 def _range_of(b: Bound, rank: int) -> tuple[int | Raise | None, int | Raise | None]:

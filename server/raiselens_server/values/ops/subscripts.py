@@ -269,7 +269,7 @@ def _mask(walk: _Walk, shape: Shape, strides: Shape, at: int, sizes: Shape, *, m
         return 0
     for offset, size in enumerate(sizes):
         own = shape[at + offset]
-        if dims.equal(size, own) is False:
+        if dims.equal(size, own) is False and not meta:
             viewed = (*walk.shape, *shape[at:])
             place = len(walk.shape)
             return error(
@@ -327,7 +327,7 @@ def setitem(tensor: Tensor | Array, index: Value, value: Value, *, augmented: bo
     if tensor.shape is None:
         return ok(after, may_raise=True)
     walked = _walk(tensor, tensor.shape, index)
-    if walked is None or mixes_meta((tensor, index, value)):
+    if walked is None or (is_meta(tensor) and isinstance(walked, Raise)) or mixes_meta((tensor, index, value)):
         return ok(after, may_raise=True)
     if isinstance(walked, Raise):
         return hedged(walked, (tensor, index))
@@ -369,7 +369,7 @@ def _put_error(tensor: Tensor, walk: _Walk, value: Tensor) -> Raise | None:
         return shape if not walk.masked else _uncertain(shape)
     if is_meta(tensor) or is_meta(value) or walk.meta or 0 in shape or 0 in (tensor.shape or ()):
         return None
-    if walk.masked and len(walk.places) > 1 and len(walk.places) != len(walk.shape):
+    if walk.masked and len(walk.places) > 1:
         return None
     if walk.masked and (value.shape is None or layout.numel(value.shape) in (0, 1, None)):
         return None

@@ -211,8 +211,8 @@ def hedged(outcome: Raise, values: Iterable[Value]) -> Raise:
 
 
 def on_leaf(target: Value | None, outcome: Raise) -> Raise:
-    """The raise of an in-place operation; a leaf that requires gradients may refuse to be changed before that."""
-    if isinstance(target, Tensor) and target.requires_grad is not False:
+    """The raise of an in-place operation; a leaf that requires gradients, or an expanded tensor, may refuse first."""
+    if isinstance(target, Tensor) and (target.requires_grad is not False or 0 in (target.strides or ())):
         return replace(outcome, earlier=True)
     return outcome
 

@@ -107,12 +107,10 @@ def _narrow(b: Bound) -> Outcome:
         isinstance(start, int)
         and isinstance(length, int)
         and isinstance(size, int)
-        and 0 <= start <= size
-        and length >= 0
+        and 0 <= start <= size < start + length
     ):
-        if start + length > size:
-            text = f"start ({start}) + length ({length}) exceeds dimension size ({size})."
-            return error("RuntimeError", "length", "start + length <= self.size(dim)", text)
+        text = f"start ({start}) + length ({length}) exceeds dimension size ({size})."
+        return error("RuntimeError", "length", "start + length <= self.size(dim)", text)
     sizes = (*shape[:dim], length, *shape[dim + 1 :])
     strides = source.strides or (None,) * len(shape)
     return ok(derive(source, shape=sizes, strides=strides), may_raise=True)
@@ -181,7 +179,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("m", "zero_", ":Tinput", _filled),
     ("m", "normal_ uniform_ random_ exponential_ log_normal_ cauchy_ geometric_", None, _draw),
     ("m", "fill_", ":Tinput value", _fill),
-    ("m", "copy_", ":Tinput :Tother non_blocking?", _copy),
+    ("m", "copy_", ":Tinput other non_blocking?", _copy),
     ("tmi", "tril triu", ":Tinput diagonal?", _triangle),
     ("m", "flip", ":Tinput *dims", _flip),
     ("t", "flip", ":Tinput dims", _flip),
