@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from raiselens_server.read.formats import ipython, lone, native, pytest, python, rich
 from raiselens_server.read.kinds import HEADER, FrameLine, Header, Link, classify, parse_frame
 from raiselens_server.read.learned import Template, learn
-from raiselens_server.read.lines import Line, strip_escapes
+from raiselens_server.read.lines import Line, join, strip_escapes
 from raiselens_server.read.prefix import NONE, Prefix, split_prefix
 from raiselens_server.read.unwrap import unwrap
 
@@ -22,6 +22,7 @@ _STALE_MESSAGE = 400
 _STALE_FRAMES = 5_000
 _MAX_STREAMS = 512
 _MAX_TEMPLATES = 8
+_MAX_PARTS = 4_096
 
 # What is printed above the traceback of an error that ends a thread, a task or a child, but not the program.
 _SURVIVED = ("Exception in thread", "Exception in callback", "Task exception was", "Future exception was", "Process ")
@@ -84,12 +85,13 @@ class Demux:
     templates: list[Template] = field(default_factory=list)
     hypothesis: _Hypothesis | None = None
     last: Stream | None = None
+    parts: dict[str, list[Line]] = field(default_factory=dict)
     ignored_at: int = -9
     survived_at: int = -9
 
     def quiet(self) -> bool:
         """Whether nothing is open, so that lines without a marker cannot matter."""
-        return self.open == 0 and self.hypothesis is None
+        return self.open == 0 and self.hypothesis is None and not self.parts
 
     def feed(self, line: Line) -> None:
         """Take the next line."""
@@ -98,6 +100,13 @@ class Demux:
             self._sweep()
         line = strip_escapes(line)
         prefix, content = self._split(line)
+        if self.hypothesis is not None and self._confirms(self.hypothesis, content):
+            prefix, content = self._split(line)
+            self._adopt_learned(self.hypothesis, prefix)
+        if prefix.part or prefix.key in self.parts:
+            content = self._whole(content, prefix)
+            if prefix.part:
+                return
         wrapped = unwrap(content)
         if wrapped is None and prefix.cut:
             wrapped = unwrap(line)
@@ -122,6 +131,7 @@ class Demux:
     def settle(self) -> None:
         """Close everything that is open."""
         self.hypothesis = None
+        self.parts.clear()
         for stream in list(self.streams.values()):
             self._close(stream)
         self.streams.clear()
@@ -150,8 +160,6 @@ class Demux:
 
     def _route(self, line: Line, prefix: Prefix) -> None:
         """Find the stream that the line belongs to."""
-        if self.hypothesis is not None:
-            prefix, line = self._test(line, prefix)
         key = prefix.key
         if not prefix.cut and self.open and not line.text.strip() and self._blank_of_record(line):
             return
@@ -203,24 +211,36 @@ class Demux:
             plain.unit, plain.shape, stream.unit = unit, None, None
             return
 
-    def _test(self, line: Line, prefix: Prefix) -> tuple[Prefix, Line]:
-        """Decide the open hypothesis by this line, where it can be."""
-        guess = self.hypothesis
-        if guess is None:
-            return prefix, line
+    def _confirms(self, guess: _Hypothesis, line: Line) -> bool:
+        """Whether the line shows that what stood before the header stands before every line."""
         found = guess.template.match(line.text)
         if found is not None and line.text[found[0] :].lstrip().startswith('File "'):
-            self.hypothesis = None
             self.templates = [guess.template, *self.templates][:_MAX_TEMPLATES]
-            prefix, content = self._split(line)
-            if guess.stream.unit is not None:
-                target = self._stream(prefix.key)
-                target.unit, target.shape, guess.stream.unit = guess.stream.unit, None, None
-                target.unit.tag = prefix.key.removeprefix("~").strip(" :|>-")
-            return prefix, content
+            return True
         if self.now > guess.until or isinstance(classify(line.text), FrameLine):
             self.hypothesis = None
-        return prefix, line
+        return False
+
+    def _adopt_learned(self, guess: _Hypothesis, prefix: Prefix) -> None:
+        """The header's unit goes on in the stream that the learned prefix names."""
+        self.hypothesis = None
+        unit, guess.stream.unit = guess.stream.unit, None
+        if unit is None:
+            return
+        target = self._stream(prefix.key)
+        target.unit, target.shape = unit, None
+        unit.tag = prefix.key.replace("~", "").strip(" :|>")
+
+    def _whole(self, line: Line, prefix: Prefix) -> Line:
+        """A line that the collector had cut, put together; its parts are kept until the last of them comes."""
+        parts = self.parts.setdefault(prefix.key, [])
+        parts.append(line)
+        if prefix.part:
+            if len(parts) > _MAX_PARTS:
+                del parts[-1]
+            return line
+        del self.parts[prefix.key]
+        return join(parts)
 
     def _offer(self, stream: Stream, line: Line, prefix: Prefix) -> None:
         """Feed the stream's unit, or begin one; lines that a closed unit gives back are read again."""
@@ -255,7 +275,7 @@ class Demux:
                     unit.bind(whole=prefix.bound)
                 elif unit.started():
                     stream.shape = prefix.shape
-            elif stream.shape is not None and prefix.bound and prefix.starts(stream.shape):
+            elif stream.shape is not None and prefix.bound and prefix.extends(stream.shape):
                 return unit.feed(self._uncut(line, prefix, stream.shape))
             elif stream.shape is not None and prefix.shape != stream.shape and (prefix.cut or line.text.strip()):
                 return unit.interrupt()

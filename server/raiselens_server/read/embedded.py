@@ -35,7 +35,7 @@ def quoted_in(draft: Draft, depth: int = 0) -> list[Draft]:
             _collect(chain, found, depth)
             chain = None
         if chain is None and (isinstance(kind, Header) or (isinstance(kind, FrameLine) and not kind.dumped)):
-            chain = Chain()
+            chain = Chain(quoted=True)
             chain.feed(line, kind)
     _collect(chain, found, depth)
     return found

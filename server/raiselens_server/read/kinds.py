@@ -128,7 +128,7 @@ def parse_frame(body: str, indent: int) -> FrameLine | None:
         return FrameLine(indent, file, line, rest[5:].strip(), dumped=False)
     if rest.startswith(" in "):
         return FrameLine(indent, file, line, rest[4:].strip(), dumped=True)
-    return FrameLine(indent, file, line, "", dumped=False) if rest == "," else None
+    return FrameLine(indent, file, line, "", dumped=False) if rest in {",", ", in"} else None
 
 
 def cut_frame(text: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 _DIGITS = re.compile(r"\d+")
-_TIMES = re.compile(r"\d+(?:[:.,/T-]\d+)+|(?<=#)\d+|(?<![\w=-])\d{6,}")
+_TIMES = re.compile(r"\d+(?:[:.,/T-]\d+)+Z?|(?<=#)\d+|(?<![\w=-])\d{6,}")
 _LONGEST = 160
 
 

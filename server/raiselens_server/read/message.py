@@ -34,6 +34,9 @@ _CONTINUATIONS = (
     "At:", "Read the migration guide", "A detailed", "Failures:", "Root Cause", "Other Failures",
 )  # fmt: skip
 
+# A hint that dynamo adds to its own message, also below what that message quotes.
+_OUTER_HINTS = ("Set TORCH", "You can suppress")
+
 # These never continue a message: shells, launchers, schedulers, the interpreter on its way out.
 _ENDS = (
     "During handling of the above exception", "The above exception was the direct cause",
@@ -82,12 +85,13 @@ class Message:
     """The message of `draft` while its further lines come in.
 
     `eager`: take lines that follow directly unless they end it; where the program goes on after the error, only what
-    is certain is taken. `traced`: it ends a traceback. `whole`: everything offered belongs to it.
+    is certain is taken. `traced`: it ends a traceback. `quoted`: that stands in another message. `whole`: everything offered belongs to it.
     """
 
     draft: Draft
     eager: bool = True
     traced: bool = True
+    quoted: bool = False
     whole: bool = False
     held: list[Line] = field(default_factory=list)
     blanks: int = 0
@@ -111,14 +115,16 @@ class Message:
             return self.blanks <= 3 and len(self.held) < _MAX_HELD
         if ends_message(text):
             return False
+        if self.quoted and self.blanks and text.startswith(_OUTER_HINTS):
+            return False
         if text.startswith(_CONTINUATIONS) and (self.traced or not self.blanks):
-            return self._take(line)
+            return self.take(line)
         if text.strip() == '"""' and not self.draft.body and not self.held:
             self.quoting = True
-            return self._take(line)
+            return self.take(line)
         if self.blanks:
             if self._open(text):
-                return self._take(line)
+                return self.take(line)
             if not self.eager:
                 return False
             self.held.append(line)
@@ -126,7 +132,7 @@ class Message:
         if self._is_other(text):
             return False
         if text[0] in " \t" or self._last().endswith((":", ",", "(", "[", "{")):
-            return self._take(line)
+            return self.take(line)
         if not self.eager and not (self.traced and self._in_quotes()):
             return False
         self.draft.body.append(line)
@@ -148,9 +154,12 @@ class Message:
         if self.quoting:
             return True
         last = self._last().rstrip()
-        return not self.blanks and last.endswith(":") and not last.startswith("Process ")
+        if self.blanks and not (self.draft.body or self.draft.head.text[self.draft.skip :].strip()):
+            return False
+        return self.blanks < 3 and last.endswith(":") and not last.startswith("Process ")
 
-    def _take(self, line: Line) -> bool:
+    def take(self, line: Line) -> bool:
+        """Take the line, whatever it looks like, and all that is held; False where the message is too long."""
         self.claim()
         self.draft.body.append(line)
         self.certain, self.loose = len(self.draft.body), 0

@@ -95,6 +95,10 @@ def _may_begin(pattern: str, character: str) -> bool:
 
 
 _OPENERS = _by_opener()
+# The pieces that hold a time or a level: what they begin is a record of its own.
+_RECORDS = frozenset(
+    index for index, piece in enumerate(_PIECES) if _CLOCK in piece.pattern or "level" in piece.groupindex
+)
 
 
 class Prefix(NamedTuple):
@@ -114,12 +118,12 @@ class Prefix(NamedTuple):
     ends: tuple[int, ...] = ()
     """Where each piece of the shape ends."""
 
-    def starts(self, shape: str) -> bool:
-        """Whether the prefix is one of that shape, and then more that looks like a prefix."""
-        return self.shape.startswith(f"{shape}|")
+    def extends(self, shape: str) -> bool:
+        """Whether the prefix is one of that shape, and then more that looks like a prefix but begins no record."""
+        return self.shape.startswith(f"{shape}|") and "|t" not in self.shape[len(shape) :]
 
     def length_of(self, shape: str) -> int:
-        """How long the part of that shape is; `starts(shape)` must hold."""
+        """How long the part of that shape is; `extends(shape)` must hold."""
         return self.ends[shape.count("|")]
 
 
@@ -156,7 +160,7 @@ def split_prefix(text: str) -> Prefix:
             if src:
                 bound = True
             part = groups.get("part") == "P"
-            shape.append(f"{index}{groups.get('level') or ''}{src or ''}{'b' if groups.get('blank') else ''}")
+            shape.append(f"{'t' if index in _RECORDS else 'p'}{index}{groups.get('level') or ''}{src or ''}{'b' if groups.get('blank') else ''}")
             at = match.end()
             ends.append(at)
             searching = True

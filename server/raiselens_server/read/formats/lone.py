@@ -41,7 +41,8 @@ class LoneUnit:
         name, text = named
         role = Role.WARNING if is_warning_class(name) else Role.ROOT
         draft = Draft(name, head, len(head.text) - len(text) if text else len(head.text), role=role)
-        self.message = Message(draft, eager=False, traced=False, whole=self.whole)
+        below = not text.strip()
+        self.message = Message(draft, eager=below, traced=below, whole=self.whole)
         return True
 
     def linked(self) -> Draft | None:
@@ -72,9 +73,10 @@ def _start(text: str) -> int | None:
     if named is None or not is_lone_class(named[0]):
         return None
     message = named[1].lstrip()
+    if not message:
+        # A message that begins on the next line; a bare `ValueError` is a word of any text.
+        return 0 if "." in named[0] and ":" in text else None
     # `ValueError: If the input is not …` is a docstring's account of what may be raised.
-    if not message and "RemoteTraceback" not in named[0]:
-        return None
     return None if message.startswith(("if ", "If ", "when ", "When ", "raised when ", "Raised ")) else 0
 
 

@@ -49,6 +49,7 @@ class Chain:
 
     whole: bool = False
     eager: bool = True
+    quoted: bool = False
     errors: list[Draft] = field(default_factory=list)
     at: _At = _At.START
     base: int = 0
@@ -108,10 +109,10 @@ class Chain:
         if kind.dumped:
             return False
         if not self.frames:
-            self.dedented = kind.indent <= self.base
             if kind.indent < self.base:
                 self.base = max(0, kind.indent - 2)
-                self.dedented = kind.indent == 0
+            self.dedented = kind.indent <= self.base
+            self.base = max(self.base, kind.indent - 2)
         if len(self.frames) < _MAX_FRAMES:
             self.frames.append(frame(line, kind.file, kind.line, kind.function))
         self.after_frame = True
@@ -171,7 +172,7 @@ class Chain:
         head = line.drop(indent)
         draft = Draft(name, head, len(head.text) - len(message) if message else len(head.text), self.frames)
         self.errors.append(draft)
-        self.message = Message(draft, self.eager, whole=self.whole)
+        self.message = Message(draft, self.eager, quoted=self.quoted, whole=self.whole)
         self.at = _At.MESSAGE
         return True
 
@@ -189,7 +190,9 @@ class Chain:
                 return True
             case Header(quoted=False, group=False) if not message.expects_traceback():
                 return False
-            case Header(group=True):
+            case Header(group=False):
+                return message.take(line)
+            case Header():
                 return False
             case FrameLine(dumped=True):
                 return False
