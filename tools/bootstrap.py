@@ -1,6 +1,6 @@
 """Set up a virtual environment with Raiselens in it, editable, and all that its checks and tests need.
 
-    python3 tools/bootstrap.py .venv
+python3 tools/bootstrap.py .venv
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ def main() -> int:
         venv.create(target, with_pip=True)
     steps = (
         ("updating pip", ["--upgrade", "pip>=25.1"]),
-        ("installing Raiselens and what its tests run on (torch is the large one)", ["--editable", ".", "--group", "dev"]),
+        (
+            "installing Raiselens and what its tests run on (torch is the large one)",
+            ["--editable", ".", "--group", "dev"],
+        ),
     )
     for title, arguments in steps:
         print(f"· {title}", flush=True)

@@ -1,6 +1,6 @@
 """Fetch the sources that the real-input tests read: sglang's wheel, unpacked, never installed and never committed.
 
-    python tools/fetch_sglang.py .cache/sglang-0.5.23
+python tools/fetch_sglang.py .cache/sglang-0.5.23
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def observed_markdown(diagnosis: Diagnosis) -> str:
     told = [f"role: {origin.role.value}"]
     if origin.ranks:
         told.append(f"in {', '.join(escape(rank) for rank in origin.ranks)}")
-    if origin.count > 1:
+    if origin.count > max(1, len(origin.ranks)):
         told.append(f"{origin.count} times")
     parts.append("; ".join(told))
     if error.message and (condition := condition_of(error)):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from raiselens_catalog import stubs_root
 from raiselens_server.error import Foreseen, Observed, Role, Severity
 from raiselens_server.present.excerpt import Mark, excerpts
 from raiselens_server.present.headline import condition_of, headline, severity_of
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from raiselens_catalog import Record
-    from raiselens_server.error import Diagnosis, RaisedError, Repair
+    from raiselens_server.error import Diagnosis, Frame, RaisedError, Repair
     from raiselens_server.present.styled import Line
 
 SEVERITY_STYLE = {Severity.ERROR: Style.ERROR, Severity.WARNING: Style.WARNING}
@@ -56,7 +58,7 @@ def _notes(diagnosis: Diagnosis, origin: Foreseen, shown: Callable[[str], str]) 
         yield _note("guard", visible(origin.condition))
     if len(error.frames) > 1:
         guard = error.frames[-1]
-        yield _note("raised", f"{shown(guard.file)}:{guard.line}", f" in {guard.function}")
+        yield _note("raised", _guard_place(guard, shown), f" in {guard.function}")
     if origin.when is not None:
         yield _note("when", visible(origin.when))
     if not origin.message_certain:
@@ -65,6 +67,14 @@ def _notes(diagnosis: Diagnosis, origin: Foreseen, shown: Callable[[str], str]) 
         yield _fix_note(repair)
     # The rule is what ignore comments, settings and `explain` take.
     yield _note("rule", diagnosis.rule)
+
+
+def _guard_place(guard: Frame, shown: Callable[[str], str]) -> str:
+    path = Path(guard.file)
+    if path.is_relative_to(stubs_root()):
+        # A stub's own path and line would lead nobody to the library's code.
+        return f"{path.relative_to(stubs_root()).as_posix()}, as its bundled stub has it"
+    return f"{shown(guard.file)}:{guard.line}"
 
 
 def _note(name: str, text: str, more: str = "") -> Line:
@@ -175,7 +185,7 @@ def _where(error: RaisedError) -> str:
             parts = [f"line {number}"]
             if ranks:
                 parts.append(f"{', '.join(ranks)}")
-            if count > 1:
+            if count > max(1, len(ranks)):
                 parts.append(f"{count} times")
             return "; ".join(parts)
         case Foreseen(place=place):
