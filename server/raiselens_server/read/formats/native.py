@@ -24,7 +24,8 @@ _ASSERTION = re.compile(
     r"[^\s:]{1,300}\.(?:cuh?|hip|cpp|h|py):\d{1,7}: (?:[^:\n]{1,400}: )?(?:block: \[[\d, ]{1,40}\],? thread: \[[\d, ]{1,40}\],? )?"
     r"Assertion [`'\"]"
 )
-_DIAGNOSTIC = re.compile(r"(?:loc\()?\"?[^\s:\"]{1,300}\.(?:py|mlir|ttir|ttgir|ll)\"?:\d{1,7}:\d{1,5}\)?: error: ")
+# MLIR's words begin with the operation in quotes, or small; type checkers, which print the same shape, begin them large.
+_DIAGNOSTIC = re.compile(r"(?:loc\()?\"?[^\s:\"]{1,300}\.(?:py|mlir|ttir|ttgir|ll)\"?:\d{1,7}:\d{1,5}\)?: error: (?=[a-z'\"])")
 
 _MAX_LINES = 400
 

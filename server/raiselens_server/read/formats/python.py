@@ -25,6 +25,7 @@ from raiselens_server.read.kinds import (
 )
 from raiselens_server.read.message import Message
 from raiselens_server.read.names import is_exception_class, is_plausible_class, split_class
+from raiselens_server.read.torn import Echoes, undouble
 
 if TYPE_CHECKING:
     from raiselens_server.read.lines import Line
@@ -229,6 +230,8 @@ class PythonUnit:
     survived: bool = False
     """Whether the text above says that the program goes on after this error."""
     levels: list[Level] = field(default_factory=list)
+    echoes: Echoes = field(default_factory=Echoes)
+    told: int = 1
     done: list[Draft] = field(default_factory=list)
     grouping: bool = False
     ended: bool = False
@@ -237,10 +240,22 @@ class PythonUnit:
         """Take a line, or say that the unit is over."""
         if not self.levels:
             self.levels.append(Level(Chain(self.whole, not self.survived), 0))
+        if self.echoes.at:
+            once = undouble(line) if not self.in_message() else None
+            if once is not None:
+                line = once
+                self.echoes.at = [len(self.echoes.history) + 1] * len(self.echoes.at)
+            elif self.echoes.takes(line.text):
+                return True
         kind = classify(line.text)
         if self.grouping or (isinstance(kind, Header) and kind.group):
             return self._feed_group(line, kind)
-        return self.levels[0].chain.feed(line, kind)
+        chain = self.levels[0].chain
+        if isinstance(kind, Header) and chain.at is _At.FRAMES and self.echoes.history and not kind.quoted:
+            self.told += 1
+            return self.echoes.begin()
+        self.echoes.note(line.text)
+        return chain.feed(line, kind)
 
     def bind(self, *, whole: bool) -> None:
         """The first frame has shown the prefix of the body; `whole` if only lines of this traceback carry it."""
@@ -278,6 +293,8 @@ class PythonUnit:
         errors.sort(key=lambda draft: draft.head.number)
         for draft in errors:
             draft.noise = draft.noise or self.ignored
+        raised = next((draft for draft in reversed(errors) if draft.role is Role.ROOT), errors[-1])
+        raised.count = self.told
         return Unit(errors, self.tag, self.level)
 
     def held(self) -> list[Line]:
