@@ -12,7 +12,8 @@ from raiselens_server.values.ops.attributes import attribute
 from raiselens_server.values.ops.dispatch import call, knows
 from raiselens_server.values.ops.operators import augmented, binary, unary
 from raiselens_server.values.ops.outcome import NO_RULE, Ambient, NoRule, Outcome, Raise, Result
-from raiselens_server.values.ops.subscripts import getitem, setitem
+from raiselens_server.values.ops.storing import setitem
+from raiselens_server.values.ops.subscripts import getitem
 
 __all__ = [
     "NO_RULE",

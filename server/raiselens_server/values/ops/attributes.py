@@ -24,8 +24,8 @@ from raiselens_server.values.lattice import (
 )
 from raiselens_server.values.ops import layout
 from raiselens_server.values.ops.building import derive, size_value
-from raiselens_server.values.ops.conversions import membership
 from raiselens_server.values.ops.info import limit
+from raiselens_server.values.ops.queries import membership
 from raiselens_server.values.ops.reading import element_bits
 from raiselens_server.values.ops.shaping import permuted
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from raiselens_server.values import dims
 from raiselens_server.values.dtypes import only
 from raiselens_server.values.lattice import HolePart, Tensor
-from raiselens_server.values.ops import layout, reading
+from raiselens_server.values.ops import layout
 from raiselens_server.values.ops.building import C_TYPES, derive, dtype_text, error, inherited_grad, ok
 from raiselens_server.values.ops.elementwise import is_meta
 from raiselens_server.values.ops.layout import Mismatch
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from raiselens_server.values.ops.table import Bound, Row
 
 
-def _times(rows: Dim | None, columns: Dim | None) -> tuple[object, ...]:
+def times(rows: Dim | None, columns: Dim | None) -> tuple[object, ...]:
     """`3x4`, as messages print a matrix."""
     return (rows, "x", columns)
 
 
-def _shapes_error(left: tuple[object, ...], right: tuple[object, ...]) -> Raise:
+def shapes_error(left: tuple[object, ...], right: tuple[object, ...]) -> Raise:
+    """The raise of two matrices, each as the parts of `3x4`, whose inner sizes differ."""
     return error(
         "RuntimeError",
         "mat2",
@@ -37,7 +38,8 @@ def _shapes_error(left: tuple[object, ...], right: tuple[object, ...]) -> Raise:
     )
 
 
-def _reduction_error(left: Shape, right: Shape) -> Raise:
+def reduction_error(left: Shape, right: Shape) -> Raise:
+    """The same raise on meta tensors."""
     text = "a and b must have same reduction dim, but got "
     return error("RuntimeError", "mat2", "mat1.size(1) == mat2.size(0)", text, left, " X ", right, ".")
 
@@ -53,7 +55,8 @@ def element(names: frozenset[str]) -> str | HolePart:
     return C_TYPES.get(name, HolePart("dtype")) if name else HolePart("dtype")
 
 
-def _mm_dtype_error(left: Tensor, right: Tensor) -> Raise | None:
+def mm_dtype_error(left: Tensor, right: Tensor) -> Raise | None:
+    """The raise of two matrices of different dtypes, if certain; meta tensors mix them silently."""
     if not differ(left, right) or is_meta(left) or is_meta(right):
         return None
     on = {t.device.type for t in (left, right) if t.device is not None}
@@ -95,10 +98,11 @@ def product(left: Tensor, right: Tensor) -> Outcome:
 def _unknown_rank(left: Tensor, right: Tensor) -> Outcome:
     if differ(left, right) and not is_meta(left) and not is_meta(right):
         return error("RuntimeError", "other", "the dtypes are equal", HolePart("message"))
-    return ok(_made(left, right, None), may_raise=True)
+    return ok(product_of(left, right, None), may_raise=True)
 
 
-def _made(left: Tensor, right: Tensor, shape: Shape | None) -> Tensor:
+def product_of(left: Tensor, right: Tensor, shape: Shape | None) -> Tensor:
+    """The new tensor of shape `shape` that a product of the two gives."""
     mixed = is_meta(left) or is_meta(right) or differ(left, right)
     names = left.dtypes | right.dtypes if mixed else left.dtypes & right.dtypes
     device = left.device if left.device is not None and not is_meta(left) and not is_meta(right) else None
@@ -127,7 +131,7 @@ def _dot(left: Tensor, right: Tensor) -> Outcome:
         if is_meta(left) == is_meta(right):
             text = "dot : expected both vectors to have same dtype, but found "
             return error("RuntimeError", "other", "self.dtype == other.dtype", text, shown[0], " and ", shown[1])
-        return ok(_made(left, right, ()), may_raise=True)
+        return ok(product_of(left, right, ()), may_raise=True)
     if dims.equal(a[0], b[0]) is False and is_meta(left) == is_meta(right):
         gap = "the" if is_meta(left) else "the "
         return error(
@@ -144,7 +148,7 @@ def _dot(left: Tensor, right: Tensor) -> Outcome:
             b[0],
             " elements respectively",
         )
-    return ok(_made(left, right, ()), may_raise=a[0] != b[0] or a[0] is None)
+    return ok(product_of(left, right, ()), may_raise=a[0] != b[0] or a[0] is None)
 
 
 def _matrix_vector(left: Tensor, right: Tensor, a: Shape, b: Shape) -> Outcome:
@@ -189,7 +193,7 @@ def _matrix_vector(left: Tensor, right: Tensor, a: Shape, b: Shape) -> Outcome:
             right.dtypes,
         )
         return error("RuntimeError", "vec", "self.dtype == vec.dtype", *(parts if certain else (HolePart("message"),)))
-    return ok(_made(left, right, a[:-1]), may_raise=a[-1] != b[0] or a[-1] is None)
+    return ok(product_of(left, right, a[:-1]), may_raise=a[-1] != b[0] or a[-1] is None)
 
 
 def _matrices(
@@ -200,16 +204,18 @@ def _matrices(
     if batch is not None and not standard and not (meta and is_meta(left) and is_meta(right)):
         if dims.equal(a[1], b[0]) is False or (differ(left, right) and not meta and 0 not in (*a, *b)):
             return error("RuntimeError", "other", "self.size(-1) == other.size(-2)", HolePart("message"))
-        return ok(_made(left, right, (*batch, b[1])), may_raise=True)
+        return ok(product_of(left, right, (*batch, b[1])), may_raise=True)
     if dims.equal(a[1], b[0]) is False:
         if meta:
-            return _reduction_error(a, b)
-        return _shapes_error(_times(a[0], a[1]), _times(b[0], b[1]))
-    broken = _mm_dtype_error(left, right)
+            return reduction_error(a, b)
+        return shapes_error(times(a[0], a[1]), times(b[0], b[1]))
+    broken = mm_dtype_error(left, right)
     if broken is not None:
         return broken
     shape = (*batch, b[1]) if batch is not None else (b[1],) if drop else (a[0], b[1])
-    return ok(_made(left, right, shape), may_raise=a[1] is None or a[1] != b[0] or len(left.dtypes | right.dtypes) > 1)
+    return ok(
+        product_of(left, right, shape), may_raise=a[1] is None or a[1] != b[0] or len(left.dtypes | right.dtypes) > 1
+    )
 
 
 def _batches(left: Tensor, right: Tensor, a: Shape, b: Shape) -> Outcome:
@@ -232,6 +238,8 @@ def _batches(left: Tensor, right: Tensor, a: Shape, b: Shape) -> Outcome:
             ") at non-singleton dimension ",
             batch.dim,
         )
+    if dims.equal(inner, outer) is False and (is_meta(left) or 0 in (*a, *b)):
+        return error("RuntimeError", "other", "self.size(-1) == other.size(-2)", HolePart("message"))
     if dims.equal(inner, outer) is False:
         total = layout.numel(batch.shape)
         text = "Expected size for first two dimensions of batch2 tensor to be: ["
@@ -264,7 +272,7 @@ def _batches(left: Tensor, right: Tensor, a: Shape, b: Shape) -> Outcome:
             *(parts if certain and on_cpu and "bool" not in left.dtypes | right.dtypes else (HolePart("message"),)),
         )
     shape = (*batch.shape, columns) if len(a) == 1 else (*batch.shape, rows, columns)
-    return ok(_made(left, right, shape), may_raise=inner is None or inner != outer or not batch.decided)
+    return ok(product_of(left, right, shape), may_raise=inner is None or inner != outer or not batch.decided)
 
 
 def _matmul(b: Bound) -> Outcome:
@@ -272,156 +280,7 @@ def _matmul(b: Bound) -> Outcome:
     return NO_RULE if left is None or right is None else product(left, right)
 
 
-def _fixed(b: Bound) -> Outcome:
-    """`mm`, `bmm`, `mv` and `dot`: products of operands of fixed ranks."""
-    ranks, texts, meta_texts = b.data
-    left, right = b.tensor(), reading.tensor_of(list(b.named.values())[1])
-    if left is None or right is None or left.shape == ():
-        return NO_RULE
-    for tensor, rank, text, meta_text in zip((left, right), ranks, texts, meta_texts, strict=True):
-        if tensor.shape is not None and len(tensor.shape) != rank:
-            other = right if tensor is left else left
-            if other.shape is None and b.name in ("mv", "dot"):
-                return error("RuntimeError", None, f"dim() == {rank}", HolePart("message"))
-            shown = text.format(*(len(t.shape or ()) for t in (left, right)))
-            if is_meta(left) or is_meta(right):
-                return (
-                    error("RuntimeError", None, f"dim() == {rank}", meta_text)
-                    if meta_text
-                    else error("RuntimeError", None, f"dim() == {rank}", HolePart("message"))
-                )
-            return error("RuntimeError", None, f"dim() == {rank}", shown)
-    if b.name == "bmm" and left.shape and right.shape:
-        (n, _, inner), (m, outer, _) = left.shape, right.shape
-        if dims.equal(n, m) is False:
-            text = "Expected size for first two dimensions of batch2 tensor to be: ["
-            return error(
-                "RuntimeError",
-                "mat2",
-                "the batch sizes are equal",
-                text,
-                n,
-                ", ",
-                inner,
-                "] but got: [",
-                m,
-                ", ",
-                outer,
-                "].",
-            )
-    return product(left, right)
-
-
-def _linear(b: Bound) -> Outcome:
-    source, weight = b.tensor(), b.tensor("weight")
-    if source is None or weight is None:
-        return NO_RULE
-    bias = b.get("bias")
-    has_bias = isinstance(bias, Tensor)
-    if (
-        source.shape is None
-        or weight.shape is None
-        or len(weight.shape) != 2
-        or (not has_bias and not reading.absent(bias))
-    ):
-        return _loose_linear(source, weight)
-    if not source.shape:
-        text = f"both arguments to linear need to be at least 1D, but they are 0D and {len(weight.shape)}D"
-        return error("RuntimeError", "input", "input.dim() > 0", text)
-    out, inner = weight.shape
-    shape = (*source.shape[:-1], out)
-    meta = is_meta(source) or is_meta(weight) or (has_bias and isinstance(bias, Tensor) and is_meta(bias))
-    mixed = meta and not (is_meta(source) and is_meta(weight) and (not isinstance(bias, Tensor) or is_meta(bias)))
-    rows = layout.numel(source.shape[:-1])
-    if mixed:
-        return ok(Tensor(), may_raise=True)
-    standard = source.contiguous and source.strides == layout.contiguous_strides(source.shape)
-    if len(source.shape) > 2 and not standard and not meta:
-        if dims.equal(source.shape[-1], inner) is False or (differ(source, weight) and 0 not in shape):
-            return error("RuntimeError", "weight", "input.size(-1) == weight.size(1)", HolePart("message"))
-        return ok(_made(source, weight, shape), may_raise=True)
-    if dims.equal(source.shape[-1], inner) is False:
-        odd = has_bias and isinstance(bias, Tensor) and not source.dtypes == weight.dtypes == bias.dtypes
-        if odd:
-            return error("RuntimeError", "weight", "input.size(-1) == weight.size(1)", HolePart("message"))
-        if meta:
-            return _reduction_error((rows, source.shape[-1]), (inner, out))
-        return _shapes_error(_times(rows, source.shape[-1]), _times(inner, out))
-    certain = dims.equal(source.shape[-1], inner) is True
-    if differ(source, weight) and not meta:
-        if not has_bias:
-            return _mm_dtype_error(source, weight) or NO_RULE
-        parts: tuple[object, ...] = (
-            "mat1 and mat2 must have the same dtype, but got ",
-            source.dtypes,
-            " and ",
-            weight.dtypes,
-        )
-        on_cpu = all(t.device is not None and t.device.type == "cpu" for t in (source, weight))
-        simple = isinstance(bias, Tensor) and bias.dtypes == weight.dtypes and on_cpu and certain
-        return error(
-            "RuntimeError", "weight", "input.dtype == weight.dtype", *(parts if simple else (HolePart("message"),))
-        )
-    return ok(_made(source, weight, shape), may_raise=not certain or has_bias or len(source.dtypes | weight.dtypes) > 1)
-
-
-def _loose_linear(source: Tensor, weight: Tensor) -> Outcome:
-    shape = None
-    if source.shape and weight.shape is not None and len(weight.shape) == 2:
-        shape = (*source.shape[:-1], weight.shape[0])
-        if dims.equal(source.shape[-1], weight.shape[1]) is False:
-            return error("RuntimeError", "weight", "input.size(-1) == weight.size(1)", HolePart("message"))
-    if differ(source, weight) and not is_meta(source) and not is_meta(weight):
-        return error("RuntimeError", "weight", "input.dtype == weight.dtype", HolePart("message"))
-    return ok(_made(source, weight, shape), may_raise=True)
-
-
-def _addmm(b: Bound) -> Outcome:
-    left, right = b.tensor("mat1"), b.tensor("mat2")
-    if left is None or right is None:
-        return NO_RULE
-    a, c = left.shape, right.shape
-    if a is not None and c is not None and len(a) == len(c) == 2 and dims.equal(a[1], c[0]) is False:
-        if is_meta(left) or is_meta(right):
-            return NO_RULE
-        return error("RuntimeError", "mat2", "mat1.size(1) == mat2.size(0)", HolePart("message"))
-    if differ(left, right) or is_meta(left) or is_meta(right):
-        return ok(Tensor(), may_raise=True)
-    shape = (a[0], c[1]) if a is not None and c is not None and len(a) == len(c) == 2 else None
-    return ok(_made(left, right, shape), may_raise=True)
-
-
 ROWS: Final[tuple[Row, ...]] = (
     ("tm", "matmul", ":Tinput :Tother", _matmul),
     ("l", "matmul", ":Tinput :Tother", _matmul),
-    (
-        "tm",
-        "mm",
-        ":Tinput :Tmat2",
-        _fixed,
-        ((2, 2), ("self must be a matrix", "mat2 must be a matrix"), ("a must be 2D", "b must be 2D")),
-    ),
-    (
-        "tm",
-        "bmm",
-        ":Tinput :Tmat2",
-        _fixed,
-        ((3, 3), ("batch1 must be a 3D tensor", "batch2 must be a 3D tensor"), (None, None)),
-    ),
-    (
-        "tm",
-        "mv",
-        ":Tinput :Tvec",
-        _fixed,
-        ((2, 1), ("vector + matrix @ vector expected, got 1, {0}, {1}",) * 2, (None, None)),
-    ),
-    (
-        "tm",
-        "dot",
-        ":Tinput :Ttensor",
-        _fixed,
-        ((1, 1), ("1D tensors expected, but got {0}D and {1}D tensors",) * 2, (None, None)),
-    ),
-    ("f", "linear", ":Tinput :Tweight bias?", _linear),
-    ("tm", "addmm", ":Tinput :Tmat1 :Tmat2 * beta? alpha?", _addmm),
 )

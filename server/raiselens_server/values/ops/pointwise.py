@@ -9,7 +9,8 @@ from raiselens_server.values.dtypes import ANY_FLOATING, COMPLEX, INTEGRAL
 from raiselens_server.values.lattice import Const, HolePart, Tensor, Value
 from raiselens_server.values.ops import reading
 from raiselens_server.values.ops.building import derive, error, ok
-from raiselens_server.values.ops.elementwise import Operand, elementwise, into, is_meta, operand, promoted
+from raiselens_server.values.ops.elementwise import Operand, elementwise, is_meta, operand, promoted
+from raiselens_server.values.ops.inplace import into
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise, Result
 
 if TYPE_CHECKING:
@@ -18,18 +19,23 @@ if TYPE_CHECKING:
     from raiselens_server.values.ops.table import Bound, Row
 
 _BOOL: Final = frozenset({"bool"})
-_DISCRETE: Final = INTEGRAL | _BOOL
+
+DISCRETE: Final = INTEGRAL | _BOOL
+
 _INEXACT: Final = ANY_FLOATING | COMPLEX
+
 _REAL_OF: Final = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
 SUBTRACT_TWO: Final = (
     "Subtraction, the `-` operator, with two bool tensors is not supported."
     " Use the `^` or `logical_xor()` operator instead."
 )
+
 SUBTRACT_ONE: Final = (
     "Subtraction, the `-` operator, with a bool tensor is not supported."
     " If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
 )
+
 NEGATE: Final = (
     "Negation, the `-` operator, on a bool tensor is not supported."
     " If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
@@ -38,7 +44,7 @@ NEGATE: Final = (
 
 def floated(names: frozenset[str], default: frozenset[str]) -> frozenset[str]:
     """The dtypes of a floating result: those of the input, the default for integers and bools."""
-    return (names & _INEXACT) | (default if names & _DISCRETE else frozenset()) | (names - _INEXACT - _DISCRETE)
+    return (names & _INEXACT) | (default if names & DISCRETE else frozenset()) | (names - _INEXACT - DISCRETE)
 
 
 def _result_dtypes(kind: str, names: frozenset[str], default: frozenset[str]) -> frozenset[str]:
@@ -75,7 +81,7 @@ def _unary(b: Bound) -> Outcome:
 
 def _refused(names: frozenset[str], refused: str, kernel: str, source: Tensor) -> Raise | None:
     """The raise of a kernel without a case for any dtype of `names`; meta tensors run no kernel."""
-    kinds = {"": frozenset(), "bool": _BOOL, "discrete": _DISCRETE, "inexact": _INEXACT}[refused]
+    kinds = {"": frozenset(), "bool": _BOOL, "discrete": DISCRETE, "inexact": _INEXACT}[refused]
     if not names or names - kinds:
         return None
     if kernel == "neg":
@@ -102,7 +108,8 @@ def _conjugate(b: Bound) -> Outcome:
     return NO_RULE if source is None else ok(derive(source, strides=None))
 
 
-def _operands(b: Bound, names: Sequence[str]) -> list[Operand] | None:
+def operands_of(b: Bound, names: Sequence[str]) -> list[Operand] | None:
+    """The named arguments as operands; None where one is neither a tensor nor a number."""
     found = []
     for name in names:
         value = b.get(name)
@@ -114,7 +121,7 @@ def _operands(b: Bound, names: Sequence[str]) -> list[Operand] | None:
 
 
 def _binary(b: Bound) -> Outcome:
-    operands = _operands(b, ("input", "other"))
+    operands = operands_of(b, ("input", "other"))
     if operands is None:
         return NO_RULE
     outcome = arithmetic(b.data, operands, b.ambient.default_dtypes, b.get("other"), inplace=b.inplace)
@@ -203,7 +210,7 @@ def _subtract_error(operands: Sequence[Operand]) -> Raise | None:
 
 
 def _power(b: Bound) -> Outcome:
-    operands = _operands(b, ("input", "exponent"))
+    operands = operands_of(b, ("input", "exponent"))
     if operands is None:
         return NO_RULE
     return arithmetic(b.data, operands, b.ambient.default_dtypes, b.get("exponent"), inplace=b.inplace)
@@ -211,7 +218,7 @@ def _power(b: Bound) -> Outcome:
 
 def _divide(b: Bound) -> Outcome:
     mode = b.get("rounding_mode")
-    operands = _operands(b, ("input", "other"))
+    operands = operands_of(b, ("input", "other"))
     if operands is None:
         return NO_RULE
     if reading.absent(mode):
@@ -227,73 +234,11 @@ def _divide(b: Bound) -> Outcome:
     return arithmetic(data, operands, b.ambient.default_dtypes, b.get("other"), inplace=b.inplace)
 
 
-def _clamp(b: Bound) -> Outcome:
-    bounds = [name for name in ("min", "max") if not reading.absent(b.get(name))]
-    if not bounds:
-        source = b.tensor()
-        if source is not None and is_meta(source):
-            text = "clamp called but both min and max are none!"
-            return error("ValueError", "min", "min is not None or max is not None", text)
-        text = "torch.clamp: At least one of 'min' or 'max' must not be None"
-        return error("RuntimeError", "min", "min is not None or max is not None", text)
-    if len({isinstance(b.get(name), Tensor) for name in bounds}) > 1:
-        return NO_RULE
-    operands = _operands(b, ("input", *bounds))
-    if operands is None:
-        return NO_RULE
-    outcome = finish(b, elementwise(operands, promoted(operands)))
-    if b.inplace and isinstance(outcome, Raise):
-        return replace(outcome, message=(HolePart("message"),), earlier=any(one.dtypes & COMPLEX for one in operands))
-    return outcome
-
-
-def _where(b: Bound) -> Outcome:
-    condition = b.named.get("condition")
-    names = ("input", "other") if "self" not in b.named else ("self", "other")
-    if not isinstance(condition, Tensor) or names[0] not in b.named:
-        return NO_RULE
-    choices = _operands(b, names)
-    if choices is None:
-        return NO_RULE
-    allowed = _BOOL if is_meta(condition) else _BOOL | {"uint8"}
-    if not condition.dtypes & allowed and len({is_meta(t) for t in (condition, *_tensors(choices))}) > 1:
-        return error("RuntimeError", "condition", "condition.dtype == bool", HolePart("message"))
-    if not condition.dtypes & allowed:
-        if is_meta(condition):
-            return error(
-                "RuntimeError",
-                "condition",
-                "condition.dtype == bool",
-                "expected predicate to be bool, got ",
-                _dotted(condition.dtypes),
-            )
-        text = "where expected condition to be a boolean tensor, but got a tensor with dtype "
-        return error("RuntimeError", "condition", "condition.dtype == bool", text, condition.dtypes)
-    chosen = promoted(choices)
-    if not chosen:
-        return ok(Tensor(), may_raise=True)
-    return elementwise([Operand(condition.dtypes, frozenset({0}), condition), *choices], chosen)
-
-
-def _tensors(operands: Sequence[Operand]) -> list[Tensor]:
-    return [one.tensor for one in operands if one.tensor is not None]
-
-
-def _dotted(names: frozenset[str]) -> str | HolePart:
-    return f"torch.{next(iter(names))}" if len(names) == 1 else HolePart("dtype")
-
-
-def _ternary(b: Bound) -> Outcome:
-    operands = _operands(b, ("input", *b.data))
-    if operands is not None and b.name == "addcdiv" and not (operands[1].dtypes | operands[2].dtypes) - _DISCRETE:
-        return NO_RULE
-    return NO_RULE if operands is None else finish(b, elementwise(operands, promoted(operands)))
-
-
 _FLOATING_UNARY: Final = (
     "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan arcsin arccos arctan sinh cosh tanh"
     " asinh acosh atanh sigmoid erf erfc reciprocal digamma lgamma"
 )
+
 
 ROWS: Final[tuple[Row, ...]] = (
     (
@@ -355,10 +300,4 @@ ROWS: Final[tuple[Row, ...]] = (
     ("tmi", "bitwise_left_shift", "input other", _binary, ("same", "inexact", "lshift_cpu")),
     ("tmi", "bitwise_right_shift", "input other", _binary, ("same", "inexact", "rshift_cpu")),
     ("tmi", "gcd lcm", ":Tinput :Tother", _binary, ("same", "", "")),
-    ("tmi", "clamp clip", ":Tinput min? max?", _clamp),
-    ("tmi", "clamp_min", ":Tinput min", _clamp),
-    ("tmi", "clamp_max", ":Tinput max", _clamp),
-    ("t", "where", "condition input? other?", _where),
-    ("m", "where", "self condition other", _where),
-    ("tmi", "addcmul addcdiv", ":Tinput :Ttensor1 :Ttensor2 * value?", _ternary, ("tensor1", "tensor2")),
 )

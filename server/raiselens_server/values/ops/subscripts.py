@@ -13,25 +13,28 @@ from raiselens_server.values import dims
 from raiselens_server.values.dtypes import INTEGRAL
 from raiselens_server.values.lattice import Array, Const, DType, HolePart, Int, Opaque, Seq, Slice, Tensor, Text, Value
 from raiselens_server.values.ops import layout, reading
-from raiselens_server.values.ops.building import derive, error, legacy_type, ok
+from raiselens_server.values.ops.building import derive, error, ok
 from raiselens_server.values.ops.elementwise import is_meta
 from raiselens_server.values.ops.layout import Mismatch
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise, Result
 from raiselens_server.values.ops.slices import SliceSize, slice_size
-from raiselens_server.values.ops.table import hedged, mixes_meta, on_leaf
+from raiselens_server.values.ops.table import hedged, mixes_meta
 
 if TYPE_CHECKING:
     from raiselens_server.values.dims import Dim
     from raiselens_server.values.ops.layout import Shape
 
 _INDEX_DTYPES: Final = frozenset({"int64", "int32", "uint8", "bool"})
+
 _MASKS: Final = frozenset({"bool", "uint8"})
+
 _NOT_AN_INDEX: Final = "tensors used as indices must be long, int, byte or bool tensors"
+
 _LIST_LIMIT: Final = 1024
 
 
 @dataclass(slots=True)
-class _Walk:
+class Walk:
     """The view made so far, and the dimensions of it that index tensors take."""
 
     shape: list[Dim | None] = field(default_factory=list)
@@ -52,7 +55,7 @@ def getitem(tensor: Tensor | Array, index: Value) -> Outcome:
         return _array_item(tensor, index)
     if tensor.shape is None:
         return ok(derive(tensor, shape=None), may_raise=True)
-    walked = _walk(tensor, tensor.shape, index)
+    walked = walk_index(tensor, tensor.shape, index)
     if walked is None or (isinstance(walked, Raise) and mixes_meta((tensor, index))):
         return ok(derive(tensor, shape=None), may_raise=True)
     if isinstance(walked, Raise):
@@ -67,7 +70,7 @@ def getitem(tensor: Tensor | Array, index: Value) -> Outcome:
     )
 
 
-def _walk(tensor: Tensor, shape: Shape, index: Value) -> _Walk | Raise | None:
+def walk_index(tensor: Tensor, shape: Shape, index: Value) -> Walk | Raise | None:
     """Walk the index; None where not even the rank of the result is known."""
     items = index.items if isinstance(index, Seq) and index.kind == "tuple" else (index,)
     taken = 0
@@ -78,7 +81,7 @@ def _walk(tensor: Tensor, shape: Shape, index: Value) -> _Walk | Raise | None:
         taken += used
     if taken > len(shape):
         return _too_many(shape, items)
-    walk = _Walk(meta=is_meta(tensor))
+    walk = Walk(meta=is_meta(tensor))
     strides = tensor.strides or (None,) * len(shape)
     at = 0
     expanded = False
@@ -108,12 +111,13 @@ def _walk(tensor: Tensor, shape: Shape, index: Value) -> _Walk | Raise | None:
     return pending or walk
 
 
-def _tensor_error(walk: _Walk, items: tuple[Value, ...], found: Raise) -> Raise:
+def _tensor_error(walk: Walk, items: tuple[Value, ...], found: Raise) -> Raise:
     """The raise of an index tensor; other indices may have changed what the message shows."""
     return found if len(items) == 1 and not walk.places else replace(found, message=(HolePart("message"),))
 
 
-def _uncertain(found: Raise) -> Raise:
+def uncertain(found: Raise) -> Raise:
+    """The raise without its message, which an earlier undecided index may change."""
     return replace(found, message=(HolePart("message"),), earlier=True)
 
 
@@ -155,7 +159,7 @@ def _too_many(shape: Shape, items: tuple[Value, ...]) -> Raise:
     return error("IndexError", None, "as many indices as dimensions at most", text)
 
 
-def _keep(walk: _Walk, sizes: Shape, steps: Shape) -> None:
+def _keep(walk: Walk, sizes: Shape, steps: Shape) -> None:
     if sizes:
         walk.started = True
     walk.shape.extend(sizes)
@@ -163,7 +167,7 @@ def _keep(walk: _Walk, sizes: Shape, steps: Shape) -> None:
 
 
 def _apply(
-    walk: _Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, item: Value, position: int
+    walk: Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, item: Value, position: int
 ) -> int | Raise:
     """Apply one index; the number of dimensions of the tensor that it took."""
     match item:
@@ -201,7 +205,7 @@ def _no_index(item: Value) -> Raise:
     return error("IndexError", None, "the index is an int, a slice or a tensor", f"{text}{reading.type_name(item)})")
 
 
-def _slice(walk: _Walk, size: Dim | None, stride: Dim | None, item: Slice) -> int | Raise:
+def _slice(walk: Walk, size: Dim | None, stride: Dim | None, item: Slice) -> int | Raise:
     found = slice_size(size, item)
     if not isinstance(found, SliceSize):
         return found
@@ -214,7 +218,7 @@ def _slice(walk: _Walk, size: Dim | None, stride: Dim | None, item: Slice) -> in
     return 1
 
 
-def _select(walk: _Walk, size: Dim | None, position: int, item: Value) -> int | Raise:
+def _select(walk: Walk, size: Dim | None, position: int, item: Value) -> int | Raise:
     place = reading.size_of(item)
     outside = dims.less(place, size) is False
     below = place is not None and size is not None and dims.less(dims.add(place, size), 0) is True
@@ -236,7 +240,7 @@ def _select(walk: _Walk, size: Dim | None, position: int, item: Value) -> int | 
     return 1
 
 
-def _index(walk: _Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, item: Tensor) -> int | Raise:
+def _index(walk: Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, item: Tensor) -> int | Raise:
     if not item.dtypes & _INDEX_DTYPES:
         class_name = "RuntimeError" if is_meta(tensor) or is_meta(item) else "IndexError"
         if item.shape == () and len(item.dtypes & INTEGRAL) == len(item.dtypes):
@@ -259,7 +263,7 @@ def _index(walk: _Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, i
     return 1
 
 
-def _mask(walk: _Walk, shape: Shape, strides: Shape, at: int, sizes: Shape, *, meta: bool) -> int | Raise:
+def _mask(walk: Walk, shape: Shape, strides: Shape, at: int, sizes: Shape, *, meta: bool) -> int | Raise:
     walk.masked = True
     if not sizes:
         walk.places.append(len(walk.shape))
@@ -292,19 +296,20 @@ def _mask(walk: _Walk, shape: Shape, strides: Shape, at: int, sizes: Shape, *, m
     return len(sizes)
 
 
-def _gathered(tensor: Tensor, walk: _Walk) -> Outcome:
-    shape = _indexed_shape(walk)
+def _gathered(tensor: Tensor, walk: Walk) -> Outcome:
+    shape = indexed_shape(walk)
     if isinstance(shape, Raise):
         if walk.meta:
             return ok(derive(tensor, shape=None), may_raise=True)
-        return shape if not walk.masked else _uncertain(shape)
+        return shape if not walk.masked else uncertain(shape)
     front = walk.places == list(range(len(walk.places)))
     whole = tensor.contiguous and 0 not in (tensor.shape or ()) and front and len(walk.shape) == len(tensor.shape or ())
     strides = layout.loose(shape, layout.contiguous_strides(shape)) if whole else None
     return ok(derive(tensor, shape=shape, strides=strides, contiguous=True if whole else None), may_raise=True)
 
 
-def _indexed_shape(walk: _Walk) -> Shape | Raise:
+def indexed_shape(walk: Walk) -> Shape | Raise:
+    """The shape of the indexed result, where index tensors take part."""
     sizes = [index for index in walk.indices if index is not None]
     common = layout.broadcast_all(sizes)
     if isinstance(common, Mismatch):
@@ -319,156 +324,10 @@ def _indexed_shape(walk: _Walk) -> Shape | Raise:
     return (*kept[:at], *common.shape, *kept[at:])
 
 
-def setitem(tensor: Tensor | Array, index: Value, value: Value, *, augmented: bool = False) -> Outcome:
-    """`tensor[index] = value`; the value is the tensor afterwards. `augmented`: `tensor[index] op= …` wrote it back."""
-    if isinstance(tensor, Array):
-        return ok(tensor, may_raise=True)
-    after = _changed(tensor, value)
-    if tensor.shape is None:
-        return ok(after, may_raise=True)
-    walked = _walk(tensor, tensor.shape, index)
-    if walked is None or (is_meta(tensor) and isinstance(walked, Raise)) or mixes_meta((tensor, index, value)):
-        return ok(after, may_raise=True)
-    if isinstance(walked, Raise):
-        return hedged(walked, (tensor, index))
-    if not isinstance(value, Tensor):
-        broken = None if augmented else _unassignable(tensor, value)
-        if broken is not None:
-            return hedged(broken, (tensor, index))
-        return ok(after, may_raise=not walked.decided or reading.number_kind(value) is None)
-    broken = _put_error(tensor, walked, value) if walked.places else _copy_error(tuple(walked.shape), value)
-    if broken is not None:
-        return on_leaf(value if value.requires_grad else tensor, hedged(broken, (tensor, index, value)))
-    return ok(after, may_raise=True)
-
-
-def _changed(tensor: Tensor, value: Value) -> Tensor:
-    plain = reading.number_kind(value) is not None or (isinstance(value, Tensor) and value.requires_grad is False)
-    grad = tensor.requires_grad if plain or tensor.requires_grad else None
-    same = tensor.item is None and grad == tensor.requires_grad
-    return tensor if same else replace(tensor, item=None, requires_grad=grad)
-
-
-def _unassignable(tensor: Tensor, value: Value) -> Raise | None:
-    kind = reading.type_name(value)
-    no_number = (isinstance(value, Seq) and value.kind in ("list", "tuple")) or (
-        isinstance(value, Const) and (value.value is None or isinstance(value.value, str))
-    )
-    if not no_number or kind is None:
-        return None
-    return error(
-        "TypeError", None, "the value is a tensor or a number", f"can't assign a {kind} to a ", legacy_type(tensor)
-    )
-
-
-def _put_error(tensor: Tensor, walk: _Walk, value: Tensor) -> Raise | None:
-    shape = _indexed_shape(walk)
-    if walk.flagged or (walk.meta and isinstance(shape, Raise)):
-        return None
-    if isinstance(shape, Raise):
-        return shape if not walk.masked else _uncertain(shape)
-    if is_meta(tensor) or is_meta(value) or walk.meta or 0 in shape or 0 in (tensor.shape or ()):
-        return None
-    if walk.masked and len(walk.places) > 1:
-        return None
-    if walk.masked and (value.shape is None or layout.numel(value.shape) in (0, 1, None)):
-        return None
-    if tensor.dtypes and value.dtypes and not tensor.dtypes & value.dtypes:
-        return error(
-            "RuntimeError",
-            "value",
-            "value.dtype == self.dtype",
-            *(
-                (HolePart("message"),)
-                if walk.masked or value.shape is None or _value_shape_error(shape, value)
-                else (
-                    "Index put requires the source and destination dtypes match, got ",
-                    tensor.dtypes,
-                    " for the destination and ",
-                    value.dtypes,
-                    " for the source.",
-                )
-            ),
-        )
-    if value.shape is None or walk.masked:
-        return None
-    return _value_shape_error(shape, value)
-
-
-def _value_shape_error(shape: Shape, value: Tensor) -> Raise | None:
-    sizes = _without_leading_ones(value.shape or ())
-    fits = len(sizes) <= len(shape) and not any(
-        dims.equal(a, b) is False and dims.equal(a, 1) is False
-        for a, b in zip(reversed(sizes), reversed(shape), strict=False)
-    )
-    if fits or 0 in shape or any(size is None for size in sizes[: len(sizes) - len(shape)]):
-        return None
-    if len(sizes) > len(shape) and not isinstance(sizes[0], int):
-        return None
-    return error(
-        "RuntimeError",
-        "value",
-        "the value broadcasts to the indexed shape",
-        "shape mismatch: value tensor of shape ",
-        sizes,
-        " cannot be broadcast to indexing result of shape ",
-        shape,
-    )
-
-
-def _without_leading_ones(shape: Shape) -> Shape:
-    first = next((place for place, size in enumerate(shape) if size != 1), len(shape))
-    return shape[first:]
-
-
-def _copy_error(shape: Shape, value: Tensor) -> Raise | None:
-    if value.shape is None or 0 in shape or 0 in value.shape:
-        return None
-    sizes = _without_leading_ones(value.shape)
-    if len(sizes) > len(shape):
-        if not isinstance(sizes[0], int):
-            return None
-        return error(
-            "RuntimeError",
-            "value",
-            "value.dim() <= the indexed view's",
-            "expand(",
-            legacy_type(value),
-            "{",
-            sizes,
-            "}, size=",
-            shape,
-            f"): the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions"
-            f" in the tensor ({len(sizes)})",
-        )
-    decided = True
-    for back in range(1, len(sizes) + 1):
-        own, wanted = sizes[-back], shape[-back]
-        if dims.equal(own, wanted) is False and dims.equal(own, 1) is False:
-            where = len(shape) - back
-            return error(
-                "RuntimeError",
-                "value",
-                "the value broadcasts to the indexed view",
-                "The expanded size of the tensor (",
-                wanted if decided else None,
-                ") must match the existing size (",
-                own if decided else None,
-                ") at non-singleton dimension ",
-                where if decided else None,
-                ".  Target sizes: ",
-                shape,
-                ".  Tensor sizes: ",
-                sizes,
-            )
-        decided = decided and (own == 1 or dims.equal(own, wanted) is True)
-    return None
-
-
 def _array_item(array: Array, index: Value) -> Outcome:
     if array.shape is None:
         return NO_RULE
-    walked = _walk(Tensor(array.dtypes, array.shape), array.shape, index)
-    if not isinstance(walked, _Walk) or walked.places or not walked.shape:
+    walked = walk_index(Tensor(array.dtypes, array.shape), array.shape, index)
+    if not isinstance(walked, Walk) or walked.places or not walked.shape:
         return NO_RULE
     return Result(Array(array.dtypes, tuple(walked.shape)), may_raise=True)

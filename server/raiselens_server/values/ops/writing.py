@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from raiselens_server.values.lattice import Const, Opaque, Seq, Tensor
 from raiselens_server.values.ops import axes, layout, reading
 from raiselens_server.values.ops.building import derive, error, ok
-from raiselens_server.values.ops.elementwise import into, is_meta
+from raiselens_server.values.ops.elementwise import is_meta
+from raiselens_server.values.ops.inplace import into
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise, Result
 
 if TYPE_CHECKING:
