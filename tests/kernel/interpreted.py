@@ -1,26 +1,29 @@
 """Run in a process of its own with TRITON_INTERPRET set: launches the kernel and prints what came out as JSON.
 
-interpreted.py cases SEED            every case: name → the mismatch, or null
-interpreted.py calls < CALLS         calls given as [[{parameter: shape}, batch_block]]: each one's error, or null
+`interpreted.py cases SEED`: for every case the mismatch, or null. `interpreted.py first-wrong SEED`: the name of the
+first case that is wrong, or null. `interpreted.py calls`: for each call on stdin, given as `[{parameter: shape},
+batch_block]`, its error or null.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
 import torch
 
 from raiselens_kernel.scatter.cases import check, drawn
 from raiselens_kernel.scatter.launch import launch_scatter_req_token_ids_kernel
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-def cases(seed: int) -> dict[str, str | None]:
-    results = {}
+
+def cases(seed: int) -> Iterator[tuple[str, str | None]]:
     for case, inputs in drawn(seed=seed, device=torch.device("cpu"), large=False):
         wrong = check(inputs, launch_scatter_req_token_ids_kernel)
-        results[case.name] = None if wrong is None else str(wrong)
-    return results
+        yield case.name, None if wrong is None else str(wrong)
 
 
 def calls() -> list[str | None]:
@@ -39,5 +42,16 @@ def calls() -> list[str | None]:
     return errors
 
 
+def main() -> None:
+    match sys.argv[1:]:
+        case ["cases", seed]:
+            answer: object = dict(cases(int(seed)))
+        case ["first-wrong", seed]:
+            answer = next((name for name, wrong in cases(int(seed)) if wrong), None)
+        case _:
+            answer = calls()
+    json.dump(answer, sys.stdout)
+
+
 if __name__ == "__main__":
-    json.dump(cases(int(sys.argv[2])) if sys.argv[1] == "cases" else calls(), sys.stdout)
+    main()

@@ -80,9 +80,9 @@ MUTANTS = {
     "rows counted from the end": ("base = row * pool_stride_row", "base = (num_rows - 1 - row) * pool_stride_row"),
     "a request's last token left out": ("(lane < high)", "(lane + 1 < high)"),
     "owner within a crowded tile": ("tl.where(begin <= position", "tl.where(begin < position"),
-    "column stride forgotten": ("base + lane * pool_stride_col", "base + lane"),
+    "column stride forgotten": ("(first - begin) * pool_stride_col", "(first - begin)"),
     "token stride forgotten": ("2 * lane * flat_stride", "2 * lane"),
-    "fourth request of a tile left out": ("begin3, begin4, row3", "begin4, begin4, row3"),
+    "fourth request of a tile in the third's row": ("rows_stride, owner + 3", "rows_stride, owner + 2"),
 }
 
 
