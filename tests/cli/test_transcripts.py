@@ -21,6 +21,7 @@ import pytest
 from raiselens_server.cli.main import run
 
 FOLDER = Path(__file__).parent / "transcripts"
+ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -34,20 +35,23 @@ class Story:
 
 
 def stories() -> list[Story]:
+    """Those of the transcripts, and the README's own, which is about the examples."""
+    examples = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "examples").iterdir())}
     found = []
-    for page in sorted(FOLDER.glob("*.md")):
+    for page in (ROOT / "README.md", *sorted(FOLDER.glob("*.md"))):
         for section in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
             title, _, body = section.partition("\n")
-            story = Story(f"{page.stem}: {title}")
+            story = Story(f"{page.stem}: {title}", dict(examples) if page.stem == "README" else {})
             for language, name, text in FENCE.findall(body):
                 if language != "console":
-                    assert name, f"{story.name}: a block of {language} needs a file name"
-                    story.files[name] = text
+                    if name:
+                        story.files[name] = text
                     continue
                 for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
                     command, _, expected = part.partition("\n")
                     story.commands.append((command, expected))
-            found.append(story)
+            if story.commands or page.parent == FOLDER:
+                found.append(story)
     return found
 
 

@@ -148,7 +148,7 @@ def _summary(report: Report) -> Iterator[Line]:
     yield line((Style.STRONG, f"{fixed}Found {' and '.join(said)}"), f" {files}.")
     fixable = sum(any(repair.safe for repair in diagnosis.repairs) for diagnosis in findings)
     if fixable and report.repaired is None:
-        yield line(f"{fixable} of them can be repaired with --fix.")
+        yield line(f"{fixable} can be repaired with --fix.")
 
 
 def _statistics(total: Statistics) -> Iterator[Line]:
