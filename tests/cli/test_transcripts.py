@@ -72,12 +72,19 @@ def test_transcript(
         path.write_text(text, encoding="utf-8")
     assert story.commands, "a story without a command shows nothing"
     for command, expected in story.commands:
-        shown = execute(command, tmp_path, monkeypatch, capsys)
-        assert matches(shown, expected), f"$ {command}\nprinted\n{shown}\nnot\n{expected}"
+        shown = execute(command, tmp_path, monkeypatch, capsys, as_terminal=story.name.startswith("README"))
+        assert matches(shown, normal(expected, tmp_path)), f"$ {command}\nprinted\n{shown}\nnot\n{expected}"
 
 
-def execute(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
-    """Run one line, and give its output as a transcript writes it."""
+def execute(
+    command: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    as_terminal: bool = False,
+) -> str:
+    """Run one line, and give its output as a transcript writes it, or as a terminal shows it."""
     if command.startswith("cat "):
         name, _, rest = command.removeprefix("cat ").partition(" | ")
         data = (folder / name).read_bytes()
@@ -91,6 +98,8 @@ def execute(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     assert words[0] == "raiselens"
     code = run(words[1:])
     out, err = capsys.readouterr()
+    if as_terminal:
+        return normal(out + err, folder)
     told = "".join(f"! {line}\n" for line in err.splitlines())
     return normal(out + told + (f"[{code}]\n" if code else ""), folder)
 
