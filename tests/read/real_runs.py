@@ -42,8 +42,8 @@ RAISERS: dict[str, tuple[tuple[int, int], str]] = {
     "import": ((3, 8), "def fail():\n    import not_installed_anywhere\n"),
     "cause": (
         (3, 8),
-        "def load():\n    return {}['dtype']\n\ndef fail():\n    try:\n        load()\n    except KeyError as e:\n"
-        "        raise ValueError('no dtype was given') from e\n",
+        ("def load():\n    return {}['dtype']\n\ndef fail():\n    try:\n        load()\n    except KeyError as e:\n"
+        "        raise ValueError('no dtype was given') from e\n"),
     ),
     "context": (
         (3, 8),
@@ -51,9 +51,9 @@ RAISERS: dict[str, tuple[tuple[int, int], str]] = {
     ),
     "three": (
         (3, 8),
-        "def a():\n    raise LookupError('first')\n\ndef b():\n    try:\n        a()\n    except LookupError as e:\n"
+        ("def a():\n    raise LookupError('first')\n\ndef b():\n    try:\n        a()\n    except LookupError as e:\n"
         "        raise RuntimeError('second') from e\n\ndef fail():\n    try:\n        b()\n    except RuntimeError:\n"
-        "        raise TypeError('third: not a tensor')\n",
+        "        raise TypeError('third: not a tensor')\n"),
     ),
     "unraised": ((3, 8), "def fail():\n    raise ValueError('the outer one') from KeyError('never raised')\n"),
     "multiline-call": (
@@ -66,15 +66,15 @@ RAISERS: dict[str, tuple[tuple[int, int], str]] = {
     ),
     "group": (
         (3, 11),
-        "def one():\n    raise TypeError('expected int32 but found int64')\n\ndef two():\n    raise KeyError('k')\n\n"
+        ("def one():\n    raise TypeError('expected int32 but found int64')\n\ndef two():\n    raise KeyError('k')\n\n"
         "def fail():\n    errors = []\n    for f in (one, two):\n        try:\n            f()\n        except Exception as e:\n"
-        "            errors.append(e)\n    raise ExceptionGroup('2 tasks failed', errors)\n",
+        "            errors.append(e)\n    raise ExceptionGroup('2 tasks failed', errors)\n"),
     ),
     "group-nested": (
         (3, 11),
-        "def one():\n    raise TypeError('inner\\nof two lines')\n\ndef inner():\n    try:\n        one()\n    except TypeError as e:\n"
+        ("def one():\n    raise TypeError('inner\\nof two lines')\n\ndef inner():\n    try:\n        one()\n    except TypeError as e:\n"
         "        raise ExceptionGroup('inner', [e])\n\ndef fail():\n    try:\n        inner()\n    except ExceptionGroup as g:\n"
-        "        raise ExceptionGroup('outer', [g, ValueError('bare')])\n",
+        "        raise ExceptionGroup('outer', [g, ValueError('bare')])\n"),
     ),
     "group-cause": (
         (3, 11),

@@ -87,8 +87,6 @@ class Demux:
     hypothesis: _Hypothesis | None = None
     last: Stream | None = None
     parts: dict[str, list[Line]] = field(default_factory=dict)
-    record: tuple[int, str] = (-9, "")
-    """When a record with a level was read last, and the level: what is below it without a prefix is its text."""
     ignored_at: int = -9
     survived_at: int = -9
 
@@ -98,7 +96,7 @@ class Demux:
 
     def feed(self, line: Line) -> None:
         """Take the next line."""
-        for piece in tear(strip_escapes(line)):
+        for piece in tear(line):
             self._feed_piece(piece)
 
     def _feed_piece(self, line: Line) -> None:
@@ -167,8 +165,6 @@ class Demux:
     def _route(self, line: Line, prefix: Prefix) -> None:
         """Find the stream that the line belongs to."""
         key = prefix.key
-        if prefix.level:
-            self.record = (self.now, prefix.level)
         if not prefix.cut and self.open and not line.text.strip() and self._blank_of_record(line):
             return
         if self.open and prefix.cut:
@@ -341,8 +337,6 @@ class Demux:
             self._close(stream)
 
     def _begin_python(self, stream: Stream, unit: python.PythonUnit, line: Line, prefix: Prefix) -> None:
-        if not prefix.cut and self.now - self.record[0] <= 1:
-            unit.level = self.record[1]
         unit.ignored = self.now - self.ignored_at <= 2
         unit.survived = self.now - self.survived_at <= 3
         kind = classify(line.text)

@@ -130,8 +130,3 @@ def parse_frame(body: str, indent: int) -> FrameLine | None:
         return FrameLine(indent, file, line, rest[4:].strip(), dumped=True)
     return FrameLine(indent, file, line, "", dumped=False) if rest in {",", ", in"} else None
 
-
-def cut_frame(text: str) -> bool:
-    """Whether the line begins a frame line but does not end it: a terminal has cut it."""
-    start = text.find('File "')
-    return start >= 0 and parse_frame(text[start:], start) is None

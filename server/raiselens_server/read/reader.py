@@ -8,7 +8,7 @@ from raiselens_server.read.demux import Demux
 from raiselens_server.read.embedded import with_quoted
 from raiselens_server.read.fold import Fold
 from raiselens_server.read.gate import Gate
-from raiselens_server.read.lines import split_returns
+from raiselens_server.read.lines import split_returns, strip_escapes
 from raiselens_server.read.primary import choose
 from raiselens_server.read.reading import Reading
 from raiselens_server.read.roles import mark_roles
@@ -108,7 +108,7 @@ class Reader:
     def _line(self, raw: str) -> None:
         self.lines_read += 1
         for piece in split_returns(raw, self._number):
-            for line in self._wrap.feed(piece):
+            for line in self._wrap.feed(strip_escapes(piece)):
                 self._demux.feed(line)
         self._number += 1
 

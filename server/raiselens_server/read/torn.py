@@ -23,6 +23,8 @@ _LONGEST_DOUBLED = 2_000
 def tear(line: Line) -> list[Line]:
     """The lines that were written into one physical line."""
     text = line.text
+    if "\\n" in text or text[:200].lstrip()[:1] in {"{", '"'}:
+        return [line]  # escaped text of several lines is one line's by right
     cuts: list[int] = []
     if "[rank" in text or " pid=" in text:
         cuts.extend(match.start() for match in _TEAR.finditer(text) if _is_text(text[: match.start()]))
@@ -45,7 +47,7 @@ def tear(line: Line) -> list[Line]:
 
 def _is_text(before: str) -> bool:
     """Whether what stands before a tag is text, and not only other tags: those stack."""
-    return bool(before.rstrip()) and before.rstrip()[-1] not in "]):|>"
+    return bool(before.rstrip()) and before.rstrip()[-1] not in "]):|>\"'"
 
 
 @dataclass(slots=True)

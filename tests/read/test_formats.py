@@ -1,0 +1,66 @@
+"""Every way in which errors are printed, as a log and what is read from it: `tests/cases/logs`.
+
+A case is one file: a line that says what it shows, the log, and below `=== read` what must be read from it. `*` marks
+the primary error. After a change that is meant, `UPDATE_LOG_CASES=1 pytest tests/read/test_formats.py` rewrites the
+second part; the diff is reviewed.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from raiselens_server.error import Observed
+from raiselens_server.read import Reader, Reading, read_text
+
+CASES = Path(__file__).parents[1] / "cases" / "logs"
+LOG, READ = "=== log\n", "=== read\n"
+
+
+def render(reading: Reading) -> str:
+    """What was read, as text."""
+    lines: list[str] = []
+    for index, error in enumerate(reading.errors):
+        seen = error.origin
+        assert isinstance(seen, Observed)
+        mark = "*" if index == reading.primary else "-"
+        told = f" x{seen.count}" if seen.count > 1 else ""
+        ranks = f" of {', '.join(seen.ranks)}" if seen.ranks else ""
+        lines.append(
+            f"{mark} {seen.role.value} {error.class_name or '(no class)'} at {seen.line}:{seen.column}{told}{ranks}"
+        )
+        lines.extend(f"    | {line}".rstrip() for line in error.message.split("\n"))
+        lines.extend(f"    in {frame.file}:{frame.line} {frame.function}".rstrip() for frame in error.frames)
+    if reading.why:
+        lines.append(f"because {reading.why}")
+    return "".join(f"{line}\n" for line in lines) or "nothing\n"
+
+
+def split(path: Path) -> tuple[str, str, str]:
+    """The case's purpose, its log (escapes written as `\\e` and `\\r`), and what is to be read."""
+    purpose, _, rest = path.read_text(encoding="utf-8").partition(LOG)
+    log, _, read = rest.partition(READ)
+    return purpose, log.replace("\\e[", "\x1b[").replace("\\r", "\r"), read
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in CASES.glob("*.txt")))
+def test_log_is_read(name: str):
+    path = CASES / f"{name}.txt"
+    purpose, log, want = split(path)
+    got = render(read_text(log))
+    if os.environ.get("UPDATE_LOG_CASES"):
+        written = path.read_text(encoding="utf-8").partition(READ)[0]
+        path.write_text(f"{written}{READ}{got}", encoding="utf-8")
+        return
+    assert got == want, purpose
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in CASES.glob("*.txt")))
+def test_skipping_lines_without_a_marker_loses_nothing(name: str):
+    _, log, _ = split(CASES / f"{name}.txt")
+    reader = Reader(gated=False)
+    reader.feed(log)
+    reader.finish()
+    assert render(reader.reading()) == render(read_text(log))
