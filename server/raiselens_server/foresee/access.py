@@ -117,9 +117,9 @@ class Access(Core):
 
     def _tensor_attribute(self, target: Expr, receiver: Tensor, value: Value, frame: Frame) -> None:
         """`x.data = y` changes `x` and all that share it; `x.grad = y` changes nothing that is kept."""
+        self.escape(value)
         if target[4] != "data":
             return
-        del value
         for name, held in list(frame.variables.items()):
             if held is receiver or (isinstance(held, Tensor) and held == receiver):
                 frame.variables[name] = Unknown("data-swap")
@@ -206,7 +206,8 @@ class Access(Core):
                         return
                 self.heap[receiver.uid] = ListObject(None)
             case _:
-                self.forget(receiver)
+                self.escape(receiver)
+                self.escape(value)
 
     def augment(self, statement: Stmt, frame: Frame) -> None:
         """`target op= value`."""
@@ -226,7 +227,8 @@ class Access(Core):
             self.heap[left.uid] = ListObject(None if items is None or others is None else items + others)
             result = left
         elif isinstance(left, Ref):
-            self.forget(left)
+            self.escape(left)
+            self.escape(right)
             result = Unknown("augmented") if left.kind == "instance" else left
         else:
             result = self.binary(op, left, right, (ir.BINARY, target[1], expr[2], op, target, expr), frame)

@@ -247,6 +247,8 @@ class Attributes(Core):
         cls = ref.cls
         if not isinstance(contents, InstanceObject):
             return Unknown("attribute")
+        if name in self.replaced:
+            return Unknown("patched")
         if name == "__class__":
             return Callable(cls, cls.dotted) if isinstance(cls, Class) and contents.exact else Unknown("class")
         found = contents.get(name)
@@ -288,7 +290,7 @@ class Attributes(Core):
     def _target_attribute(self, value: Callable, target: object, name: str, frame: Frame) -> Value:  # noqa: C901, PLR0911 - one arm a kind of target
         match target:
             case ModuleObject(module=module):
-                if (module.path, name) in self.patched:
+                if name in self.replaced or (module.path, name) in self.patched:
                     return Unknown("patched")
                 live = self.live.get(module.path)
                 if live is not None and name in live.variables:
@@ -317,7 +319,7 @@ class Attributes(Core):
         if name in {"__name__", "__qualname__"}:
             return Const(cls.unit.name if name == "__name__" else cls.unit.qualname)
         member = self.find_member(cls, name)
-        if member is None:
+        if member is None or name in self.replaced:
             return Unknown("attribute")
         value, owner = member
         if isinstance(value, Callable) and isinstance(value.target, Wrapped):
@@ -367,13 +369,13 @@ class Attributes(Core):
                     self.heap[receiver.uid] = InstanceObject((*kept, (name, value)), contents.exact, contents.open)
             case Callable(target=ModuleObject(module=module)):
                 self.patched.add((module.path, name))
+                self.escape(value)
             case Callable(target=Class() as cls):
                 self.members(cls)[name] = Unknown("patched")
-            case Union(options=options):
-                for option in options:
-                    self.forget(option)
+                self.escape(value)
             case _:
-                return
+                self.escape(receiver)
+                self.escape(value)
 
 
 def _merge(sequences: list[list[Class | str]]) -> list[Class | str]:

@@ -378,8 +378,9 @@ class Builtins(Attributes):
                 self.store_attribute(value, name, new, frame)
             case [receiver, Const(value=str() as name), new]:
                 self.store_attribute(receiver, name, new, frame)
-            case [receiver, *_]:
-                self.forget(receiver)
+            case [receiver, *rest]:
+                for value in (receiver, *rest):
+                    self.escape(value)
             case _:
                 pass
         return lattice.NONE
@@ -392,6 +393,9 @@ class Builtins(Attributes):
                 return Const(False)  # noqa: FBT003 - the value is what is meant
             case _:
                 return Opaque("bool")
+
+    def _some_bool(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+        return Opaque("bool")
 
     def _print(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         return lattice.NONE
@@ -639,6 +643,9 @@ class Builtins(Attributes):
         "setattr": _setattr,
         "callable": _callable,
         "print": _print,
+        "torch.is_grad_enabled": _some_bool,
+        "torch.is_inference_mode_enabled": _some_bool,
+        "torch.cuda.is_available": _some_bool,
         "id": _id,
         "hash": _id,
         "functools.partial": _partial,

@@ -96,7 +96,7 @@ class Calls(DataClasses, Attributes):
             inner = self.items_of(self.evaluate(item[3], frame))
             if inner is None:
                 for later in items[index + 1 :]:
-                    self.forget(self.evaluate(later, frame))
+                    self.escape(self.evaluate(later, frame))
                 return values, True
             values.extend(inner)
         return values, False
@@ -187,13 +187,14 @@ class Calls(DataClasses, Attributes):
             case Union(options=options):
                 return self.over_options(options, lambda option: self.apply(option, arguments, frame, expr), frame)
             case _:
+                self.escape(function)
                 return self._unfollowed(arguments, "unknown-callee")
 
     def _unfollowed(self, arguments: Arguments, cause: str) -> Value:
         for value in arguments.positional:
-            self.forget(value)
+            self.escape(value)
         for _, value in arguments.keywords:
-            self.forget(value)
+            self.escape(value)
         return Unknown(cause)
 
     def _method(self, name: str, receiver: Value, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
@@ -207,15 +208,14 @@ class Calls(DataClasses, Attributes):
                 return Unknown("parameter", f"{path}.shape[{shown}]")
             return Unknown("parameter", f"{path}.{name[2:]}({shown})")
         if arguments.open_positional or arguments.open_keywords:
-            self.forget(receiver)
+            self.escape(receiver)
             return self._unfollowed(arguments, "starred")
         if isinstance(receiver, (Tensor, lattice.Array, lattice.DType, lattice.Device)):
             return self.operation(name, [receiver, *positional], keywords, frame, expr)
         found = self.call_method(name, receiver, positional, keywords, frame)
         if found is not None:
             return found
-        if isinstance(receiver, Ref):
-            self.forget(receiver)
+        self.escape(receiver)
         return self._unfollowed(arguments, "method")
 
     def operation(
@@ -225,8 +225,8 @@ class Calls(DataClasses, Attributes):
         plain = [self.plain(value) for value in positional]
         outcome = ops.call(name, plain, {key: self.plain(value) for key, value in keywords}, self.ambient)
         if isinstance(outcome, ops.NoRule):
-            for value in positional:
-                self.forget(value)
+            for value in (*positional, *(value for _, value in keywords)):
+                self.escape(value)
             return Unknown("operation")
         return self.outcome(outcome, expr, frame, name)
 
@@ -359,12 +359,14 @@ class Calls(DataClasses, Attributes):
             self.heap = heap
             return value
         if inner.raises:
-            first = inner.raises[0]
+            # The last one is reached where the guards before it pass, which undecided guards mostly do.
+            last = inner.raises[-1]
             if len(inner.raises) > 1:
-                first.levels = tuple(
-                    replace(level, unsure=True) if level.frame is inner else level for level in first.levels
+                last.levels = tuple(
+                    replace(level, unsure=True) if level.frame is inner else level for level in last.levels
                 )
-            raise first
+                last.alternatives = tuple(dict.fromkeys(r.cls for r in inner.raises if r is not last))
+            raise last
         return Unknown("no-return")
 
     def run_pending(self, pending: Pending, frame: Frame) -> Value:
@@ -401,7 +403,7 @@ class Calls(DataClasses, Attributes):
         if self.is_enum(cls) or self.find_own(cls, "__new__"):
             return self._unfollowed(arguments, "constructor")
         fields = self.data_fields(cls)
-        if fields is not None and not self.find_own(cls, "__init__"):
+        if fields is not None:
             return self.make_data(cls, fields, arguments, frame, expr)
         ref = self.new("instance", InstanceObject(open=self._base_adds_attributes(cls)), cls)
         if exceptions.is_exception(self.class_chain(cls)):
@@ -424,7 +426,7 @@ class Calls(DataClasses, Attributes):
                 pass
             case _:
                 self._unfollowed(arguments, "constructor")
-                self.forget(ref)
+                self.escape(ref)
         return ref
 
     def find_own(self, cls: Class, name: str) -> bool:
@@ -440,12 +442,13 @@ class Calls(DataClasses, Attributes):
             return self._unfollowed(arguments, "unknown-callee")
         contents = self.contents(ref)
         if not isinstance(contents, InstanceObject) or not contents.exact:
+            self.escape(ref)
             return self._unfollowed(arguments, "virtual")
         name = "forward" if self.is_module_class(cls) and not self.find_own(cls, "__call__") else "__call__"
         member = self.find_member(cls, name)
         if member is not None and isinstance(member[0], Callable) and isinstance(member[0].target, Function):
             return self.invoke(member[0].target, _prepend(ref, arguments), frame, expr)
-        self.forget(ref)
+        self.escape(ref)
         return self._unfollowed(arguments, "unknown-callee")
 
     def class_chain(self, cls: Class | str) -> tuple[Class | str, ...]:
@@ -514,7 +517,9 @@ class Calls(DataClasses, Attributes):
                 return value
             case Named(name="dataclasses.dataclass" | "functools.total_ordering" | "enum.unique"):
                 if isinstance(value, Callable) and isinstance(value.target, Class) and "dataclass" in function.name:
-                    value.target.dataclass = True
+                    options = dict(decorator[5]) if called else {}
+                    init = options.get("init")
+                    value.target.dataclass = not (init is not None and init[0] == ir.CONST and init[3] is False)
                 return value
             case Named(name="functools.wraps"):
                 return value

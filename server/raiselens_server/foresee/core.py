@@ -76,6 +76,8 @@ class Core:
         self.patched: set[tuple[str, str]] = set()
         self.live: dict[str, Frame] = {}
         self.followed: set[int] = set()
+        self.escaped: set[int] = set()
+        self.replaced: frozenset[str] = frozenset()
 
     # Supplied by the other parts
 
@@ -262,7 +264,9 @@ class Core:
         found = self.heap.get(ref.uid)
         if found is None:
             found = self.scopes.heap.get(ref.uid)
-        return UNKNOWN_CONTENTS[ref.kind] if found is None else found
+        if found is None or ref.uid in self.escaped:
+            return _unknown_like(ref, found)
+        return found
 
     def items_of(self, value: Value) -> tuple[Value, ...] | None:
         """The items of a sequence of known length, in order, else None."""
@@ -308,33 +312,45 @@ class Core:
         name = expression_text(frame.module, frame.base, expr)
         return Int(dims.of_symbol(dims.Symbol(name, fresh_uid(), minimum)))
 
-    def forget(self, value: Value, seen: set[int] | None = None) -> None:
-        """Something unknown may change what `value` refers to: forget its contents, and theirs."""
+    def forget(self, value: Value, *, escapes: bool = False, seen: set[int] | None = None) -> None:
+        """Something may change what `value` refers to: forget its contents, and theirs.
+
+        `escapes`: it is handed to code that is not followed, which may keep it and change it at any later time.
+        """
         seen = set() if seen is None else seen
         match value:
             case Ref() if value.uid not in seen:
                 seen.add(value.uid)
                 contents = self.contents(value)
-                self.heap[value.uid] = UNKNOWN_CONTENTS[value.kind]
+                self.heap[value.uid] = _unknown_like(value, contents)
+                if escapes:
+                    self.escaped.add(value.uid)
                 match contents:
                     case ListObject(items=items) | SetObject(items=items):
-                        for item in items or ():
-                            self.forget(item, seen)
+                        self._forget_all(items or (), escapes, seen)
                     case DictObject(items=pairs):
-                        for _, item in pairs or ():
-                            self.forget(item, seen)
+                        self._forget_all(tuple(item for _, item in pairs or ()), escapes, seen)
                     case InstanceObject(attributes=attributes):
-                        for _, item in attributes:
-                            self.forget(item, seen)
+                        held = tuple(item for _, item in attributes)
+                        self._forget_all((*held, *self.reached_from(value.cls)), escapes, seen)
             case Seq(items=items) | Union(options=items):
-                for item in items:
-                    self.forget(item, seen)
+                self._forget_all(items, escapes, seen)
             case Callable(target=target):
-                receiver = getattr(target, "receiver", None)
-                if receiver is not None:
-                    self.forget(receiver, seen)
+                self._forget_all(self.reached_from(target), escapes, seen)
             case _:
                 return
+
+    def _forget_all(self, values: tuple[Value, ...], escapes: bool, seen: set[int]) -> None:  # noqa: FBT001 - passed on
+        for value in values:
+            self.forget(value, escapes=escapes, seen=seen)
+
+    def escape(self, value: Value) -> None:
+        """`value` is handed to code that is not followed."""
+        self.forget(value, escapes=True)
+
+    def reached_from(self, target: object) -> tuple[Value, ...]:
+        """The objects that calling `target` may change: receivers, bound arguments, what closures capture."""
+        raise NotImplementedError
 
     # Places and text
 
@@ -394,6 +410,14 @@ class Core:
         for result in results[1:]:
             joined = lattice.join(joined, result)
         return joined
+
+
+def _unknown_like(ref: Ref, contents: HeapObject | None) -> HeapObject:
+    """Unknown contents; an object keeps its class."""
+    if ref.kind == "instance":
+        exact = isinstance(contents, InstanceObject) and contents.exact
+        return InstanceObject(open=True, exact=exact)
+    return UNKNOWN_CONTENTS[ref.kind]
 
 
 def names_in(expr: object) -> Iterable[str]:

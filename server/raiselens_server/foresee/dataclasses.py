@@ -27,15 +27,20 @@ class DataClasses(Attributes):
         if cls.fields is None:
             order = self.order(cls)
             named_tuple = "typing.NamedTuple" in order
-            if not named_tuple and not cls.dataclass:
+            writer = next((base for base in order if isinstance(base, Class) and self._writes_init(base)), None)
+            if writer is None or "__init__" in self.members(writer) or not (writer.dataclass or named_tuple):
                 return None
             fields: dict[str, DataField] = {}
-            for base in reversed(order):
+            for base in reversed(self.order(writer)):
                 if isinstance(base, Class) and (base.dataclass or named_tuple):
                     for field in self._own_fields(base):
                         fields[field.name] = field
             cls.fields = tuple(fields.values())
         return cls.fields
+
+    def _writes_init(self, cls: Class) -> bool:
+        """Whether a class brings a constructor of its own, written or generated."""
+        return bool(cls.dataclass) or "__init__" in self.members(cls) or "typing.NamedTuple" in self.order(cls)
 
     def _own_fields(self, cls: Class) -> list[DataField]:
         found: list[DataField] = []

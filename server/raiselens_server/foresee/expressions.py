@@ -216,7 +216,7 @@ class Expressions(Core):
 
     def _yield(self, expr: Expr, frame: Frame) -> Value:
         if expr[3] is not None:
-            self.forget(self.evaluate(expr[3], frame))
+            self.escape(self.evaluate(expr[3], frame))
         frame.yielded = True
         return Unknown("yield")
 
@@ -433,6 +433,8 @@ class Expressions(Core):
             return Opaque("int")
         if kinds <= {"int", "float"}:
             return Opaque("float") if "float" in kinds or op == "/" else Unknown("operator")
+        self.escape(left)
+        self.escape(right)
         return Unknown("operator")
 
     # Comparisons
@@ -563,6 +565,8 @@ class Expressions(Core):
                 return None
             case (Const(value=None | bool() as a), Const(value=None | bool() as b)):
                 return a is b
+            case (Named(name=name), _) | (_, Named(name=name)) if "." in name and left != right:
+                return None
             case (Const(value=None), _) | (_, Const(value=None)):
                 return False
             case (Const(value=bool()), Opaque(type="bool")) | (Opaque(type="bool"), Const(value=bool())):

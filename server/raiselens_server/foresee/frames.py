@@ -89,7 +89,7 @@ class Level:
 class Raising(Exception):  # noqa: N818 - it carries an abstract raise, it is no error of ours
     """An exception that is raised for certain on this path.
 
-    `levels` run outermost first. `implicit`: raised by Python or torch itself, not by a `raise` or `assert`.
+    `alternatives` are the classes that an undecided guard before it may raise instead. `levels` run outermost first. `implicit`: raised by Python or torch itself, not by a `raise` or `assert`.
     """
 
     def __init__(
@@ -118,6 +118,7 @@ class Raising(Exception):  # noqa: N818 - it carries an abstract raise, it is no
         self.param = param
         self.subject = subject
         self.rule = rule
+        self.alternatives: tuple[Class | str, ...] = ()
         self.value = value
         if offset is not None:
             frame.at = offset
@@ -136,6 +137,11 @@ class Raising(Exception):  # noqa: N818 - it carries an abstract raise, it is no
         levels.reverse()
         self.levels = tuple(levels)
         self.variables = dict(frame.variables)
+
+    @property
+    def classes(self) -> tuple[Class | str, ...]:
+        """The class, and those that an undecided guard before it may raise instead."""
+        return (self.cls, *self.alternatives)
 
     @property
     def class_name(self) -> str:

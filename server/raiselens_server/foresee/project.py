@@ -217,6 +217,7 @@ class Project:
         )
         plain = script and not any(setter in module.source for setter in _SETTERS)
         run = RootRun(self.scopes, _SCRIPT_AMBIENT if plain else _UNKNOWN_AMBIENT, self.is_named)
+        run.replaced = module.patched
         frame = Frame(None, module, 0, {}, None, None, 0, rebound=module.rebound, live=True)
         run.live[module.path] = frame
         self._run(run, module.block, frame)
@@ -224,6 +225,7 @@ class Project:
 
     def _function(self, module: Module, unit: FunctionUnit, owner: Class | None) -> RootRun:
         run = RootRun(self.scopes, _UNKNOWN_AMBIENT, self.is_named)
+        run.replaced = module.patched
         function = Function(unit, module, None, owner)
         body = unit.body
         frame = Frame(

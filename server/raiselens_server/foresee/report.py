@@ -66,7 +66,8 @@ class RootRun(Run):
         """Take a certain raise that arrived in the root; False where this path ends in it all the same."""
         if frame.quiet or raising.rule == "reraise":
             return False
-        if any(self.catches(kind, raising, frame) is not False for kinds in frame.handlers for kind in kinds):
+        kinds = [kind for handlers in frame.handlers for kind in handlers]
+        if any(self.catches(kind, cls, frame) is not False for kind in kinds for cls in raising.classes):
             return False
         level = self._blamed(raising)
         if level is None or not raising.class_name or not exceptions.reported(self.class_chain(raising.cls)):

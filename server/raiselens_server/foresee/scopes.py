@@ -7,6 +7,7 @@ function. Everything else is unknown.
 from __future__ import annotations
 
 import builtins
+import re
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.foresee.frames import Frame, Raising
@@ -169,6 +170,8 @@ class Scopes:
         live = run.live.get(module.path)
         if live is not None and name in live.variables and name not in module.rebound:
             return live.variables[name]
+        if name in run.replaced:
+            return Unknown("patched")
         if name == "__name__":
             return Const("__main__" if live is not None else module.name)
         value = self.attribute(module, name, run)
@@ -271,20 +274,36 @@ class Scopes:
             static.heap = heap
             static.steps = steps
         targets = statement[3] if statement[0] == ir.ASSIGN else (statement[3],)
+        module = frame.module
         if any(target[0] == ir.NAME and target[3] == name for target in targets):
-            return self._settled(value, name)
+            return self._settled(module, value, name)
         for target in targets:
             if target[0] in {ir.TUPLE, ir.LIST} and isinstance(value, Seq) and len(value.items) == len(target[3]):
                 for item, part in zip(target[3], value.items, strict=True):
                     if item[0] == ir.NAME and item[3] == name:
-                        return self._settled(part, name)
+                        return self._settled(module, part, name)
         return Unknown("binding")
 
-    def _settled(self, value: Value, name: str) -> Value:
-        """A module's object as it will be later: only constants by their name keep their contents."""
+    def _settled(self, module: Module, value: Value, name: str) -> Value:
+        """A module's object as it will be later.
+
+        A container keeps its contents where it is filled at once and nothing in its module changes it: an empty one is
+        there to be filled, and an instance is configured at run time.
+        """
         if isinstance(value, Ref):
+            contents = self.heap.get(value.uid)
             if value.kind == "instance":
                 self.heap[value.uid] = InstanceObject(open=True, exact=True)
-            elif not name.isupper():
+            elif not getattr(contents, "items", None) or changes_contents(module.source, name):
                 self.heap[value.uid] = UNKNOWN_CONTENTS[value.kind]
         return value
+
+
+def changes_contents(source: bytes, name: str) -> bool:
+    """Whether some line of a module may change a container in place: `NAME[…] = `, `NAME.append(…)`, `NAME += …`."""
+    word = re.escape(name.encode())
+    pattern = (
+        rb"(?<![\w.])" + word + rb"\s*(?:\[[^\n]*\]\s*(?:[-+*/|&]?=[^=])|\.(?:append|extend|insert|update|add|pop|remove|"
+        rb"clear|setdefault|discard|sort|popitem|reverse)\s*\(|(?:\+|\||-|&)=)|\bdel\s+" + word + rb"\s*\["
+    )
+    return re.search(pattern, source) is not None

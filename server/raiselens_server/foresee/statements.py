@@ -454,8 +454,8 @@ class Statements(Narrowing, Core):
             (dict(at_end[0]), dict(at_end[1])) if certain and len(raised) == 1 else _between(entry, at_end)
         )
         for kind, name, block in handlers:
-            caught = [raising for raising in escaped if self.catches(kind, raising, frame) is not False]
-            sure = any(self.catches(kind, raising, frame) is True for raising in caught)
+            caught = [raising for raising in escaped if self.catches(kind, raising.cls, frame) is not False]
+            sure = any(self.catches(kind, raising.cls, frame) is True for raising in caught)
             if certain and not caught:
                 continue
             self.restore(frame, (dict(body_state[0]), dict(body_state[1])))
@@ -466,23 +466,23 @@ class Statements(Narrowing, Core):
             if self.block(block, frame):
                 states.append((frame.variables, self.heap))
             frame.branches.pop()
-            escaped = [raising for raising in escaped if self.catches(kind, raising, frame) is not True]
+            escaped = [raising for raising in escaped if self.catches(kind, raising.cls, frame) is not True]
             if certain and sure and not escaped:
                 break
-        return [raising for raising in escaped if not any(self.catches(k, raising, frame) for k, _, _ in handlers)]
+        return [raising for raising in escaped if not any(self.catches(k, raising.cls, frame) for k, _, _ in handlers)]
 
-    def catches(self, kind: Expr | None, raising: Raising, frame: Frame) -> bool | None:
-        """Whether `except kind` catches the raise."""
+    def catches(self, kind: Expr | None, cls: Class | str, frame: Frame) -> bool | None:
+        """Whether `except kind` catches an exception of the class; the empty class is one that is not known."""
         if kind is None:
             return True
         value = self.evaluate(kind, frame)
         options = value.items if isinstance(value, Seq) else (value,)
-        chain = self.class_chain(raising.cls)
+        chain = self.class_chain(cls)
         answer: bool | None = False
         for option in options:
             match option:
-                case Callable(target=Class() as cls):
-                    held: bool | None = cls in chain
+                case Callable(target=Class() as handled):
+                    held: bool | None = handled in chain
                 case Named(name=name):
                     bare = exceptions.ALIASES.get(name.removeprefix("builtins."), name.removeprefix("builtins."))
                     held = bare in chain
@@ -494,9 +494,7 @@ class Statements(Narrowing, Core):
                 return True
             if held is None:
                 answer = None
-        if raising.rule == "reraise":
-            return None
-        return answer
+        return None if cls == "" else answer
 
     def _with(self, statement: Stmt, frame: Frame) -> bool:
         _, _, _, items, body = statement

@@ -28,6 +28,14 @@ def literal_text(raw: str) -> str | bytes | None:
     return value if isinstance(value, (str, bytes)) else None
 
 
+def _postfix(kind: int, start: int, end: int, inner: Expr, *rest: object) -> Expr:
+    """`inner.name`, `inner(…)` or `inner[…]`. The grammar reads `*x.shape` as `(*x).shape`: the star goes outside."""
+    if inner[0] == ir.STAR:
+        operand = inner[3]
+        return (ir.STAR, start, end, (kind, operand[1], end, operand, *rest))
+    return (kind, start, end, inner, *rest)
+
+
 class ExpressionLowering:
     """Lowers the expressions of one unit; `base` is subtracted from every offset."""
 
@@ -68,13 +76,8 @@ class ExpressionLowering:
         obj, name = node.child_by_field_name("object"), node.child_by_field_name("attribute")
         if obj is None or name is None:
             return self._opaque(node)
-        return (
-            ir.ATTRIBUTE,
-            node.start_byte - self.base,
-            node.end_byte - self.base,
-            self.expression(obj),
-            self.text(name),
-        )
+        start, end = node.start_byte - self.base, node.end_byte - self.base
+        return _postfix(ir.ATTRIBUTE, start, end, self.expression(obj), self.text(name))
 
     def _opaque(self, node: Node) -> Expr:
         return (ir.OPAQUE, node.start_byte - self.base, node.end_byte - self.base)
@@ -94,7 +97,7 @@ class ExpressionLowering:
             return self._opaque(node)
         positional, keywords = self.arguments(arguments)
         start, end = node.start_byte - self.base, node.end_byte - self.base
-        return (ir.CALL, start, end, self.expression(function), positional, keywords)
+        return _postfix(ir.CALL, start, end, self.expression(function), positional, keywords)
 
     def arguments(self, node: Node) -> tuple[tuple[Expr, ...], tuple[tuple[str | None, Expr], ...]]:
         """Lower an argument list: positional arguments, then keywords."""
@@ -128,7 +131,7 @@ class ExpressionLowering:
         else:
             first, last = indices[0].start_byte - self.base, indices[-1].end_byte - self.base
             index = (ir.TUPLE, first, last, tuple(self.expression(item) for item in indices))
-        return (ir.SUBSCRIPT, start, end, self.expression(value), index)
+        return _postfix(ir.SUBSCRIPT, start, end, self.expression(value), index)
 
     def _binary(self, node: Node) -> Expr:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from raiselens_server.error import Span
 from raiselens_server.source import ir
 from raiselens_server.source.lower import Lowering, bound_by
+from raiselens_server.source.patches import replaced_names
 from raiselens_server.source.syntax import parse
 from raiselens_server.source.units import ClassUnit, FunctionUnit
 
@@ -69,6 +70,11 @@ class Module:
         for unit in self.all_functions():
             names |= unit.body.globals
         return frozenset(names)
+
+    @cached_property
+    def patched(self) -> frozenset[str]:
+        """Names that something in this file replaces on other objects: `monkeypatch.setattr(m, "f", …)`, `m.f = …`."""
+        return replaced_names(self)
 
     def all_functions(self) -> Iterator[FunctionUnit]:
         """Functions and methods, outermost ones only; lambdas of the top level included."""

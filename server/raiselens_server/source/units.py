@@ -61,6 +61,7 @@ class FunctionUnit:
     lower: Callable[[], Body] = field(repr=False)
     _body: Body | None = field(default=None, repr=False)
     derived: frozenset[str] | None = field(default=None, repr=False)
+    read: frozenset[str] | None = field(default=None, repr=False)
 
     @property
     def body(self) -> Body:

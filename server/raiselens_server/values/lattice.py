@@ -39,7 +39,7 @@ class Unknown:
 class Const:
     """A value of an immutable builtin type: `3`, `"cuda"`, `None`, `...`."""
 
-    value: None | bool | int | float | complex | str | bytes | range | EllipsisType
+    value: bool | int | float | complex | str | bytes | range | EllipsisType | None
 
     def __eq__(self, other: object) -> bool:
         """Equal only with the same type: True and 1 are different constants."""
@@ -206,8 +206,8 @@ Value: TypeAlias = (
 
 NONE: Final = Const(None)
 ELLIPSIS: Final = Const(...)
-TRUE: Final = Const(True)  # noqa: FBT003 - the value is what is meant
-FALSE: Final = Const(False)  # noqa: FBT003 - the value is what is meant
+TRUE: Final = Const(True)
+FALSE: Final = Const(False)
 UNION_LIMIT: Final = 6
 
 
@@ -307,8 +307,11 @@ def truth(value: Value) -> bool | None:
             return None if unequal is None else not unequal
         case Text(parts=parts):
             return True if any(isinstance(part, str) and part for part in parts) else None
-        case DType() | Device() | Callable() | Named() | Slice():
+        case DType() | Device() | Callable() | Slice():
             return True
+        case Named(name=name):
+            # A builtin is a function or a class; an attribute of a library may be anything.
+            return None if "." in name else True
         case Seq(items=items):
             return bool(items)
         case Tensor(item=Const(value=constant)):

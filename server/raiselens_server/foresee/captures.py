@@ -1,0 +1,84 @@
+"""What a callable can reach and change when it is called by code that is not followed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raiselens_server.foresee.core import Core
+from raiselens_server.foresee.objects import Bound, Class, Function, Partial, Pending, Super, Wrapped
+from raiselens_server.source import ir
+from raiselens_server.source.units import ClassUnit, FunctionUnit
+from raiselens_server.values.lattice import Callable, Ref, Seq
+
+if TYPE_CHECKING:
+    from raiselens_server.foresee.frames import Frame
+    from raiselens_server.values.lattice import Value
+
+
+class Captures(Core):
+    """Closures, receivers and bound arguments."""
+
+    def reached_from(self, target: object) -> tuple[Value, ...]:
+        """The objects that calling `target` may change."""
+        match target:
+            case Function(unit=unit, closure=closure):
+                return self._captured(names_of(unit), closure)
+            case Class(unit=unit, closure=closure):
+                return self._captured(names_deep(unit.block), closure)
+            case Bound(function=function, receiver=receiver):
+                return (receiver, *(self.reached_from(function) if isinstance(function, Function) else ()))
+            case Super(receiver=receiver):
+                return (receiver,)
+            case Partial(function=function, positional=positional, keywords=keywords):
+                return (function, *positional, *(value for _, value in keywords))
+            case Pending(function=function, arguments=arguments):
+                return (*self.reached_from(function), *(value for _, value in arguments))
+            case Wrapped(function=function):
+                return (function,)
+            case _:
+                return ()
+
+    def _captured(self, names: frozenset[str] | set[str], closure: Frame | None) -> tuple[Value, ...]:
+        found: list[Value] = []
+        scope = closure
+        while scope is not None:
+            for name in names:
+                value = scope.variables.get(name)
+                if isinstance(value, (Ref, Seq)) or (isinstance(value, Callable) and _has_state(value.target, scope)):
+                    found.append(value)
+            scope = scope.closure
+        return tuple(found)
+
+
+def _has_state(target: object, scope: Frame) -> bool:
+    """Whether a captured callable captures something itself. Recursion through one's own name ends here."""
+    return isinstance(target, (Bound, Partial)) or (
+        isinstance(target, Function) and target.closure is scope and scope.function is not None
+    )
+
+
+def names_of(unit: FunctionUnit) -> frozenset[str]:
+    """The names that a function and those nested in it read."""
+    if unit.read is None:
+        unit.read = frozenset(names_deep(unit.body.block))
+    return unit.read
+
+
+def names_deep(block: object) -> set[str]:
+    """The names that a block reads, bodies of nested functions and classes included."""
+    names: set[str] = set()
+    stack: list[object] = [block]
+    while stack:
+        node = stack.pop()
+        match node:
+            case FunctionUnit():
+                stack.append(node.body.block)
+            case ClassUnit():
+                stack.append(node.block)
+            case (ir.NAME, int(), int(), str() as name):
+                names.add(name)
+            case tuple():
+                stack.extend(node)
+            case _:
+                continue
+    return names
