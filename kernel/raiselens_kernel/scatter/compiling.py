@@ -51,17 +51,10 @@ def compile_for(architecture: int) -> Compiled:
 def variants() -> Iterator[tuple[str, ASTSource, dict[str, Any]]]:
     """Each variant's name, source and compile options."""
     for settings in all_settings():
-        for contiguous in (True, False):
-            for size_type in ("i32", "i64"):
-                name = f"tile {settings.tile}, {'contiguous' if contiguous else 'strided'}, {size_type} sizes"
-                yield (
-                    name,
-                    _source(settings, size_type, contiguous=contiguous),
-                    {
-                        "num_warps": settings.num_warps,
-                        "maxnreg": settings.max_registers,
-                    },
-                )
+        options = {"num_warps": settings.num_warps, "maxnreg": settings.max_registers}
+        for contiguous, size_type in ((True, "i32"), (False, "i64")):
+            name = f"tile {settings.tile}, {'contiguous' if contiguous else 'strided'}, {size_type} sizes"
+            yield name, _source(settings, size_type, contiguous=contiguous), options
 
 
 def _source(settings: LaunchSettings, size_type: str, *, contiguous: bool) -> ASTSource:

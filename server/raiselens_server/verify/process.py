@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LONGEST_OUTPUT = 8 << 20
-_LONGEST_LINE = 64 << 10
+_READ_SIZE = 64 << 10
 _GRACE_SECONDS = 3.0
 _POLL_SECONDS = 0.05
 
@@ -98,43 +99,67 @@ def _attend(
     threading.Thread(target=_write, args=(process.stdin, stdin), daemon=True).start()
     deadline = time.monotonic() + timeout
     told = 0
-    while True:
-        try:
-            process.wait(_POLL_SECONDS)
-            ended = True
-        except subprocess.TimeoutExpired:
-            ended = False
-        told = _tell(errors, told, on_error_line)
-        if cancel is not None and cancel.is_set():
-            return Cancelled()
-        if ended:
-            break
-        if time.monotonic() > deadline:
-            return TimedOut(errors.content())
-    # What the process started may hold the pipes open; it has nothing more to say that is wanted.
-    _kill_group(process)
-    output.thread.join(_GRACE_SECONDS)
-    errors.thread.join(_GRACE_SECONDS)
-    _tell(errors, told, on_error_line)
-    return Ended(process.returncode, output.content(), errors.content())
+    try:
+        while True:
+            try:
+                process.wait(_POLL_SECONDS)
+                ended = True
+            except subprocess.TimeoutExpired:
+                ended = False
+            told = _tell(errors, told, on_error_line)
+            if cancel is not None and cancel.is_set():
+                return Cancelled()
+            if ended:
+                break
+            if time.monotonic() > deadline:
+                return TimedOut(errors.content())
+        # What the process started may hold the pipes open; it has nothing more to say that is wanted.
+        _kill_group(process)
+        output.finish()
+        errors.finish()
+        _tell(errors, told, on_error_line)
+        return Ended(process.returncode, output.content(), errors.content())
+    finally:
+        # A pipe that is still open tells the other side that somebody reads.
+        output.close()
+        errors.close()
 
 
 class _Reader:
     """Reads a pipe to its end in a thread of its own, keeping the first part."""
 
     def __init__(self, pipe: IO[bytes] | None) -> None:
-        self.thread = threading.Thread(target=self._read, args=(pipe,), daemon=True)
+        self._pipe = pipe
         self._content = bytearray()
-        self.thread.start()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
 
     def content(self) -> bytes:
         return bytes(self._content)
 
-    def _read(self, pipe: IO[bytes] | None) -> None:
-        if pipe is None:
+    def finish(self) -> None:
+        """Wait for the pipe's end, but not for long."""
+        self._thread.join(_GRACE_SECONDS)
+
+    def close(self) -> None:
+        """Read no more, and close the pipe."""
+        self._closing.set()
+        self._thread.join(_GRACE_SECONDS)
+        if self._pipe is not None and not self._thread.is_alive():
+            self._pipe.close()
+
+    def _read(self) -> None:
+        if self._pipe is None:
             return
         with contextlib.suppress(OSError, ValueError):
-            while chunk := os.read(pipe.fileno(), _LONGEST_LINE):
+            while not self._closing.is_set():
+                # Elsewhere `select` takes sockets only, and the thread stays in `read` until the process is gone.
+                if os.name == "posix" and not select.select([self._pipe], [], [], _POLL_SECONDS)[0]:
+                    continue
+                chunk = os.read(self._pipe.fileno(), _READ_SIZE)
+                if not chunk:
+                    return
                 self._content += chunk[: max(0, _LONGEST_OUTPUT - len(self._content))]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import functools
 import importlib.util
 import json
 import shlex
@@ -40,17 +39,17 @@ def command(interpreter: str, launcher: str | None) -> list[str]:
     return [*(shlex.split(launcher) if launcher else ()), interpreter, "-"]
 
 
-@functools.cache
 def _packed() -> str:
+    root = kernel_folder()
     sources = {
         f"{KERNEL_PACKAGE}/{path.relative_to(root).as_posix()}": path.read_text(encoding="utf-8")
-        for root in [_kernel_folder()]
         for path in sorted(root.rglob("*.py"))
     }
     return base64.b64encode(zlib.compress(json.dumps(sources).encode(), 9)).decode("ascii")
 
 
-def _kernel_folder() -> Path:
+def kernel_folder() -> Path:
+    """Where the kernel package's sources are; raises `FileNotFoundError` where they are not installed."""
     # Found, not imported: the server must not run code that is made for another interpreter.
     spec = importlib.util.find_spec(KERNEL_PACKAGE)
     if spec is None or spec.origin is None:
