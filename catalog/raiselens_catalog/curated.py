@@ -3,8 +3,8 @@
 A file holds `[family]`, defaults for all of its records, and `[[record]]` tables. Keys are the schema's own; beside
 them stand what the schema has no place for: `guard` (`module`, `qualname`, `condition`, `param`), `classes` (other
 classes the error is seen with), `related` (ids or slugs), and the record's own tests: `matches` and `nearMisses`, lists of
-`{class, message}`, and `reproducer` / `fixed`, Python that raises the error and that no longer does. Derived unless
-given: `id`, `slug`, `messagePattern`, `githubUrl`.
+`{class, message}`, and `setup`, which says that `exampleFix` can be run: behind `import torch` and this code its
+first half raises the error and its second half does not. Derived unless given: `id`, `slug`, `messagePattern`, `githubUrl`.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ class Curated:
     related: tuple[str, ...] = ()
     matches: tuple[Sample, ...] = ()
     near_misses: tuple[Sample, ...] = ()
-    reproducer: str | None = None
-    fixed: str | None = None
+    setup: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +133,7 @@ def _keep(cache: Path, stamp: list[list[str | int]], tables: list[Table]) -> Non
 
 _CACHE_VERSION: Final = 1
 _RECORD_HEAD: Final = re.compile(r"\s*\[\[\s*record\s*\]\]")
-_BESIDE: Final = frozenset(
-    {"guard", "module", "qualname", "classes", "related", "matches", "nearMisses", "reproducer", "fixed"}
-)
+_BESIDE: Final = frozenset({"guard", "module", "qualname", "classes", "related", "matches", "nearMisses", "setup"})
 _TOML_LINE: Final = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 
 
@@ -175,8 +172,7 @@ def _curated(table: Mapping[str, Any], file: str, line: int | None) -> Curated:
         related=_texts(table, "related", file, line),
         matches=_samples(table, "matches", file, line),
         near_misses=_samples(table, "nearMisses", file, line),
-        reproducer=_text(table, "reproducer", file, line),
-        fixed=_text(table, "fixed", file, line),
+        setup=_text(table, "setup", file, line),
     )
 
 

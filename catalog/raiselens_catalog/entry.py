@@ -42,8 +42,7 @@ class Entry:
     related: tuple[str, ...] = ()
     matches: tuple[Sample, ...] = ()
     near_misses: tuple[Sample, ...] = ()
-    reproducer: str | None = None
-    fixed: str | None = None
+    setup: str | None = None
     origin: str = ""
     problem: str = ""
     mined: bool = False
@@ -92,8 +91,7 @@ def entry_of_curated(curated: Curated, layer: Layer, origin: str, envelope: Enve
         related=curated.related,
         matches=curated.matches,
         near_misses=curated.near_misses,
-        reproducer=curated.reproducer,
-        fixed=curated.fixed,
+        setup=curated.setup,
         origin=origin,
         problem=problem,
     )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,7 +91,38 @@ def test_it_matches_first(catalog: Catalog, entry: Entry):
     assert len(entry.matches) >= 2
     for sample in entry.matches:
         best = catalog.match(sample.class_name, sample.message)[0]
-        assert (best.id, best.how) == (entry.record.id, How.EXACT), sample
+        how = How.EXACT if sample.class_name else How.TEMPLATE
+        assert (best.id, best.how) == (entry.record.id, how), sample
+
+
+EXECUTABLE = [entry for entry in ENTRIES if entry.setup is not None]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("entry", EXECUTABLE, ids=lambda entry: entry.record.slug[:60])
+def test_the_example_raises_the_error_and_its_fix_does_not(catalog: Catalog, entry: Entry):
+    torch = pytest.importorskip("torch")
+    before, after = entry.record.example_fix.removeprefix("# before\n").split("\n# after\n")
+    with pytest.raises(BaseException) as caught:  # noqa: PT011
+        run(torch, entry.setup, before)
+    kind = type(caught.value)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    best = catalog.match(name, str(caught.value))[0]
+    assert (best.id, best.how) == (entry.record.id, How.EXACT)
+    run(torch, entry.setup, after)
+
+
+def run(torch: Any, setup: str | None, code: str) -> None:
+    """Run an example as a module of its own, so that its classes can be pickled by name."""
+    module = types.ModuleType("raiselens_example")
+    module.__dict__["torch"] = torch
+    sys.modules["raiselens_example"] = module
+    try:
+        exec(f"{setup}\n{code}", module.__dict__)  # noqa: S102
+    finally:
+        del sys.modules["raiselens_example"]
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
 
 
 @each
