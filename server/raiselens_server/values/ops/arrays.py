@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from raiselens_server.values import dims
 from raiselens_server.values.dtypes import ALL, FLOATING, INTEGRAL
 from raiselens_server.values.lattice import Array, Const, Named, Opaque, Seq, Value
 from raiselens_server.values.ops import layout, reading
@@ -121,6 +122,8 @@ def _arange(b: Bound) -> Outcome:
     else:
         names = ALL
     length = reading.size_of(b.args[0]) if len(b.args) == 1 else None
+    if dims.less(length, 0) is not False:
+        length = None
     return ok(Array(given or names, (length,)))
 
 

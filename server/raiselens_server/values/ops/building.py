@@ -211,13 +211,13 @@ def error(class_name: str, param: str | None, condition: str, *parts: Any) -> Ra
 
 
 def legacy_type(tensor: Tensor) -> str | HolePart:
-    """`torch.FloatTensor`, as old messages name a tensor's type; known on the cpu only."""
-    if len(tensor.dtypes) != 1 or tensor.device is None or tensor.device.type != "cpu":
+    """`torch.FloatTensor`, as old messages name a tensor's type."""
+    if len(tensor.dtypes) != 1 or tensor.device is None or tensor.device.type not in ("cpu", "cuda"):
         return HolePart("type")
     (name,) = tensor.dtypes
     if name.startswith(("uint", "complex", "float8", "float4", "q", "bool", "bfloat")) and name != "uint8":
         return HolePart("type")
-    return f"torch.{SCALAR_TYPES[name]}Tensor"
+    return f"torch.{'cuda.' if tensor.device.type == 'cuda' else ''}{SCALAR_TYPES[name]}Tensor"
 
 
 def shape_text(shape: Shape) -> tuple[str | HolePart | Dim | Shape | None, ...]:

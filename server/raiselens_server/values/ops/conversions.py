@@ -64,7 +64,7 @@ def converted(
 
 def _to(b: Bound) -> Outcome:
     source, rest = (b.args[0], b.args[1:]) if b.args else (None, ())
-    if not isinstance(source, Tensor):
+    if not isinstance(source, Tensor) or ("dtype" in b.named and any(isinstance(value, Tensor | DType) for value in rest)):
         return NO_RULE
     names, device = source.dtypes, source.device
     plain = "memory_format" not in b.named

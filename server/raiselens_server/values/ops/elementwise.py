@@ -187,7 +187,7 @@ def elementwise(
         return replace(found, earlier=True) if any(one.dtypes & COMPLEX for one in operands) else found
     device = common_device(tensors, exact=exact_devices)
     if isinstance(device, Raise):
-        return device
+        return replace(device, earlier=any(one.dtypes & COMPLEX for one in operands))
     first = tensors[0]
     shape = shaped.shape if shaped is not None else None
     if any(one.unknown for one in operands) and (device is None or device.type == "cpu"):

@@ -10,6 +10,7 @@ from raiselens_server.values.dtypes import ALL, COMPLEX, FLOATING, INTEGRAL
 from raiselens_server.values.lattice import Const, DType, HolePart, Opaque, Seq, Tensor, Value
 from raiselens_server.values.ops import layout, reading
 from raiselens_server.values.ops.building import error, fresh, ok
+from raiselens_server.values.ops.elementwise import is_meta
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise, Result
 
 if TYPE_CHECKING:
@@ -188,7 +189,11 @@ def _like(b: Bound) -> Outcome:
     strides = None
     if reading.absent(format_) or format_ == Opaque("torch.preserve_format"):
         strides = layout.like_strides(source.shape, source.strides, contiguous=source.contiguous)
-        if strides is not None and source.shape is not None and not reading.absent(b.get("device")):
+        if (
+            strides is not None
+            and source.shape is not None
+            and (is_meta(source) or not reading.absent(b.get("device")))
+        ):
             strides = layout.loose(source.shape, strides)
         contiguous = True if source.contiguous else None
     device = reading.device_of(b.get("device"), source.device)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values import dims
 from raiselens_server.values.lattice import HolePart, Tensor, Value
 from raiselens_server.values.ops import axes, layout, reading
 from raiselens_server.values.ops.building import derive, dtype_text, error, inherited_grad, ok
+from raiselens_server.values.ops.devices import device_mismatch
 from raiselens_server.values.ops.elementwise import is_meta
 from raiselens_server.values.ops.inplace import into
 from raiselens_server.values.ops.matmul import differ
@@ -102,6 +103,9 @@ def _gather(b: Bound) -> Outcome:
     dim = _dim(b, source)
     if isinstance(dim, Raise):
         return dim
+    broken = device_mismatch(source, index, "index", "gather")
+    if broken is not None:
+        return broken
     broken = _index_error(_GATHER, source, index) if not _is_empty(index.shape or ()) else None
     if broken is not None:
         return broken
@@ -217,13 +221,18 @@ def _index_select(b: Bound) -> Outcome:
         return NO_RULE
     dim = _dim(b, source)
     mixed = is_meta(source) or is_meta(index)
+    broken = device_mismatch(source, index, "index", "_index_select")
+    if broken is not None:
+        return broken
     if isinstance(dim, Raise):
         return dim if not mixed else NO_RULE
     if index.shape is not None and len(index.shape) > 1 and not mixed:
         return error("IndexError", "index", "index.dim() <= 1", "index_select(): Index is supposed to be a vector")
     broken = _index_error(_SELECT, source, index)
     if broken is not None and index.shape is not None and source.shape != ():
-        return broken
+        # a CUDA tensor has another refusal for the same index
+        on_cpu = source.device is not None and source.device.type == "cpu"
+        return broken if on_cpu else replace(broken, earlier=True)
     count = None if mixed else layout.numel(index.shape) if index.shape is not None else None
     if source.shape is None:
         shape: Shape | None = None

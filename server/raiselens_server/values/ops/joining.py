@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from raiselens_server.values import dims
 from raiselens_server.values.lattice import Const, Seq, Tensor, Value
 from raiselens_server.values.ops import axes, reading
-from raiselens_server.values.ops.building import derive, error, inherited_grad, ok
+from raiselens_server.values.ops.building import SAME_DEVICE, derive, device_text, error, inherited_grad, ok
+from raiselens_server.values.ops.devices import apart
 from raiselens_server.values.ops.elementwise import common_device, is_meta
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise
 from raiselens_server.values.ops.shaping import unsqueezed
@@ -91,7 +92,7 @@ def joined(tensors: Sequence[Tensor], dim_value: Value) -> Outcome:
             text = f"zero-dimensional tensor (at position {place}) cannot be concatenated"
             return error("RuntimeError", "tensors", "tensor.dim() > 0", text)
     if isinstance(device, Raise):
-        return device
+        return cat_device_error(tensors) or device
     kept = [(place, t) for place, t in enumerate(tensors) if t.shape != (0,)]
     loose = any(t.shape is None or (len(t.shape) == 1 and not isinstance(t.shape[0], int)) for t in tensors)
     ranked = [
@@ -118,6 +119,25 @@ def joined(tensors: Sequence[Tensor], dim_value: Value) -> Outcome:
         requires_grad=inherited_grad(grad, names),
     )
     return ok(made, may_raise=True)
+
+
+def cat_device_error(tensors: Sequence[Tensor]) -> Raise | None:
+    """The raise of `cat` with tensors on two real devices; `stack` calls it too."""
+    first = tensors[0]
+    found = next((t for t in tensors if apart(first.device, t.device)), None)
+    if found is None or found.device is None or first.device is None:
+        return None
+    cpu, other = (first, found) if first.device.type == "cpu" else (found, first)
+    if cpu.device is None or other.device is None or cpu.device.type != "cpu":
+        return None
+    return error(
+        "RuntimeError",
+        "tensors",
+        SAME_DEVICE,
+        "Expected all tensors to be on the same device, but got tensors is on cpu, different from other tensors on ",
+        device_text(other.device),
+        " (when checking argument in method wrapper_CUDA_cat)",
+    )
 
 
 def _cat_shape(ranked: Sequence[tuple[int, Tensor, Shape]], dim_value: Value, *, certain: bool) -> Shape | Raise | None:
@@ -201,7 +221,7 @@ def _stack(b: Bound) -> Outcome:
     names = _joint_dtypes(tensors)
     device = common_device([t if t.shape else Tensor(t.dtypes, (None,), t.device) for t in tensors], exact=True)
     if isinstance(device, Raise):
-        return device
+        return cat_device_error(tensors) or device
     made_shape = None
     if shape is not None:
         made_shape = (None,) * (len(shape) + 1) if dim is None else (*shape[:dim], len(tensors), *shape[dim:])

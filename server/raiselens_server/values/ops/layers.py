@@ -48,7 +48,8 @@ def _convolution(b: Bound) -> Outcome:
         return NO_RULE
     outcome = _convolution_checked(b, source, weight)
     empty = any(0 in (t.shape or ()) for t in (source, weight))
-    odd = empty or differ(source, weight) or not reading.absent(b.get("bias"))
+    listed = any(isinstance(b.get(name), Seq) for name in ("stride", "padding", "dilation"))
+    odd = empty or listed or differ(source, weight) or not reading.absent(b.get("bias"))
     return replace(outcome, earlier=True) if odd and isinstance(outcome, Raise) else outcome
 
 
@@ -68,7 +69,7 @@ def _convolution_checked(b: Bound, source: Tensor, weight: Tensor) -> Outcome:
         return layer_like(source, None, *others)
     channels = dims.multiply(kernel[1], groups)
     if 0 in own or 0 in kernel:
-        return layer_like(source, None, *others)
+        return ok(Tensor(), may_raise=True)
     if dims.equal(own[1], channels) is False and 0 not in own and 0 not in kernel:
         parts = (
             f"Given groups={groups}, weight of size ", kernel, ", expected input", own, " to have ", channels,
@@ -122,7 +123,8 @@ def _interpolate(b: Bound) -> Outcome:
         return layer_like(source, None)
     if reading.given(size) and reading.given(factor):
         text = "only one of size or scale_factor should be defined"
-        return error("ValueError", "size", "size and scale_factor are not both given", text)
+        found = error("ValueError", "size", "size and scale_factor are not both given", text)
+        return replace(found, earlier=len(b.named) > 3)
     spatial = own[2:]
     for value, name, what, letters in (
         (size, "size", "output size of ", "o"),

@@ -9,6 +9,7 @@ from raiselens_server.values import dims
 from raiselens_server.values.lattice import HolePart, Tensor
 from raiselens_server.values.ops import layout, reading
 from raiselens_server.values.ops.building import error, ok
+from raiselens_server.values.ops.devices import device_mismatch
 from raiselens_server.values.ops.elementwise import is_meta
 from raiselens_server.values.ops.matmul import (
     differ,
@@ -84,6 +85,10 @@ def _linear(b: Bound) -> Outcome:
     if not source.shape:
         text = f"both arguments to linear need to be at least 1D, but they are 0D and {len(weight.shape)}D"
         return error("RuntimeError", "input", "input.dim() > 0", text)
+    plain = len(source.shape) == 2 and not has_bias
+    broken = device_mismatch(source, weight, "mat2", "mm" if plain else None)
+    if broken is not None:
+        return broken
     out, inner = weight.shape
     shape = (*source.shape[:-1], out)
     meta = is_meta(source) or is_meta(weight) or (has_bias and isinstance(bias, Tensor) and is_meta(bias))
@@ -113,7 +118,7 @@ def _linear(b: Bound) -> Outcome:
             " and ",
             weight.dtypes,
         )
-        on_cpu = all(t.device is not None and t.device.type == "cpu" for t in (source, weight))
+        on_cpu = all(t.device is not None and t.device.type in ("cpu", "cuda") for t in (source, weight))
         simple = isinstance(bias, Tensor) and bias.dtypes == weight.dtypes and on_cpu and certain
         return error(
             "RuntimeError", "weight", "input.dtype == weight.dtype", *(parts if simple else (HolePart("message"),))

@@ -106,8 +106,7 @@ def _probability_dtypes(source: Tensor, target: Tensor) -> Raise | None:
     if len(source.dtypes) != 1 or source.dtypes & target.dtypes or not target.dtypes or not source.dtypes <= _INEXACT:
         return None
     text = ("Found dtype ", target.dtypes, " but expected ", source.dtypes)
-    on_cpu = source.device is not None and source.device.type == "cpu"
-    return error("RuntimeError", "target", "target.dtype == input.dtype", *(text if on_cpu else (HolePart("message"),)))
+    return error("RuntimeError", "target", "target.dtype == input.dtype", *text)
 
 
 def _differ(left: Shape, right: Shape) -> bool:
@@ -165,7 +164,9 @@ def _class_error(source: Tensor, target: Tensor, own: Shape, wanted: Shape) -> R
         on_cpu = source.device is not None and source.device.type == "cpu"
         text = "expected target dtype to be Long or Byte, but got "
         shown = (text, target.dtypes) if on_cpu else (HolePart("message"),)
-        return error("RuntimeError", "target", "target.dtype in (int64, uint8)", *shown)
+        found = error("RuntimeError", "target", "target.dtype in (int64, uint8)", *shown)
+        # on CUDA it is the kernel that has no case for the dtype
+        return found if on_cpu else replace(found, earlier=True)
     return None
 
 

@@ -9,6 +9,7 @@ from raiselens_server.values import dims
 from raiselens_server.values.lattice import HolePart, Seq, Tensor
 from raiselens_server.values.ops import layout, reading
 from raiselens_server.values.ops.building import derive, dtype_text, error, legacy_type, ok
+from raiselens_server.values.ops.devices import device_mismatch
 from raiselens_server.values.ops.elementwise import Operand, elementwise, is_meta
 from raiselens_server.values.ops.gathering import written
 from raiselens_server.values.ops.inplace import into
@@ -51,7 +52,12 @@ def _masked_fill(b: Bound) -> Outcome:
             and isinstance(layout.broadcast(mask.shape, source.shape), layout.Mismatch)
         ):
             return error("RuntimeError", "mask", "mask.dtype == bool", HolePart("message"))
-        return error("RuntimeError", "mask", "mask.dtype == bool", text, element(mask.dtypes))
+        kind = source.device.type if source.device is not None else None
+        if kind == "cuda":
+            text = "masked_fill only supports boolean masks, but got dtype "
+            return error("RuntimeError", "mask", "mask.dtype == bool", text, mask.dtypes)
+        shown = (text, element(mask.dtypes)) if kind == "cpu" else (HolePart("message"),)
+        return error("RuntimeError", "mask", "mask.dtype == bool", *shown)
     order = (source, mask) if b.inplace else (mask, source)
     outcome = elementwise([_plain(tensor) for tensor in order], source.dtypes, exact_devices=False)
     if isinstance(outcome, Raise):
@@ -110,6 +116,9 @@ def _embedding(b: Bound) -> Outcome:
     mixed = is_meta(index) != is_meta(weight)
     if weight.shape is not None and len(weight.shape) != 2 and not reading.absent(b.get("padding_idx")):
         return NO_RULE
+    broken = device_mismatch(weight, index, "index", "_index_select")
+    if broken is not None and weight.shape is not None and len(weight.shape) == 2:
+        return broken
     padding = reading.constant_int(b.get("padding_idx"))
     rows = weight.shape[0] if weight.shape else None
     if (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values import dims
@@ -9,6 +10,7 @@ from raiselens_server.values.dtypes import only
 from raiselens_server.values.lattice import HolePart, Tensor
 from raiselens_server.values.ops import layout
 from raiselens_server.values.ops.building import C_TYPES, derive, dtype_text, error, inherited_grad, ok
+from raiselens_server.values.ops.devices import device_mismatch
 from raiselens_server.values.ops.elementwise import is_meta
 from raiselens_server.values.ops.layout import Mismatch
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise
@@ -60,7 +62,7 @@ def mm_dtype_error(left: Tensor, right: Tensor) -> Raise | None:
     if not differ(left, right) or is_meta(left) or is_meta(right):
         return None
     on = {t.device.type for t in (left, right) if t.device is not None}
-    named: object = "m1 and m2" if on == {"cpu"} else HolePart("operands")
+    named: object = "m1 and m2" if on == {"cpu"} else "mat1 and mat2" if on == {"cuda"} else HolePart("operands")
     return error(
         "RuntimeError",
         "mat2",
@@ -74,6 +76,13 @@ def mm_dtype_error(left: Tensor, right: Tensor) -> Raise | None:
     )
 
 
+_METHODS: Final[dict[tuple[int, int], tuple[str, str | None]]] = {
+    (1, 1): ("tensor", "_dot"),
+    (2, 2): ("mat2", "mm"),
+    (3, 3): ("mat2", "bmm"),
+}
+
+
 def product(left: Tensor, right: Tensor) -> Outcome:
     """`left @ right`."""
     a, b = left.shape, right.shape
@@ -82,6 +91,9 @@ def product(left: Tensor, right: Tensor) -> Outcome:
     if not a or not b:
         text = f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
         return error("RuntimeError", None, "self.dim() > 0 and other.dim() > 0", text)
+    broken = device_mismatch(left, right, *_METHODS.get((len(a), len(b)), ("mat2", None)))
+    if broken is not None:
+        return broken
     match len(a), len(b):
         case 1, 1:
             return _dot(left, right)
@@ -260,17 +272,17 @@ def _batches(left: Tensor, right: Tensor, a: Shape, b: Shape) -> Outcome:
             "].",
         )
     if differ(left, right) and is_meta(left) == is_meta(right) and 0 not in (*a, *b):
-        certain = len(a) > 2 and "bool" not in left.dtypes and dims.equal(inner, outer) is True and batch.decided
-        meta = is_meta(left)
-        shown = [dtype_text(t.dtypes) if meta else t.dtypes for t in (left, right)]
+        certain = len(a) > 2 and dims.equal(inner, outer) is True and batch.decided
+        shown = [dtype_text(t.dtypes) if is_meta(left) else t.dtypes for t in (left, right)]
         on_cpu = all(t.device is not None and t.device.type in ("cpu", "meta") for t in (left, right))
         parts: tuple[object, ...] = ("expected scalar type ", shown[0], " but found ", shown[1])
-        return error(
+        found = error(
             "RuntimeError",
             "other",
             "self.dtype == other.dtype",
-            *(parts if certain and on_cpu and "bool" not in left.dtypes | right.dtypes else (HolePart("message"),)),
+            *(parts if certain and on_cpu else (HolePart("message"),)),
         )
+        return replace(found, earlier="bool" in left.dtypes | right.dtypes)
     shape = (*batch.shape, columns) if len(a) == 1 else (*batch.shape, rows, columns)
     return ok(product_of(left, right, shape), may_raise=inner is None or inner != outer or not batch.decided)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values import dims
@@ -79,7 +80,8 @@ def _spaced(b: Bound) -> Outcome:
     device = reading.device_of(b.get("device"), b.ambient.default_device)
     grad = reading.flag(b.get("requires_grad"), default=False)
     made = fresh(names, (count,), device, requires_grad=grad)
-    return options_error(b, names) or ok(made, may_raise=count is None)
+    broken = options_error(b, names)
+    return replace(broken, earlier=True) if broken is not None else ok(made, may_raise=count is None)
 
 
 def _eye(b: Bound) -> Outcome:

@@ -37,7 +37,10 @@ def setitem(tensor: Tensor | Array, index: Value, value: Value, *, augmented: bo
         return ok(after, may_raise=not walked.decided or reading.number_kind(value) is None)
     broken = _put_error(tensor, walked, value) if walked.places else _copy_error(tuple(walked.shape), value)
     if broken is not None:
-        return on_leaf(value if value.requires_grad else tensor, hedged(broken, (tensor, index, value)))
+        return on_leaf(
+            value if value.requires_grad else tensor,
+            hedged(replace(broken, earlier=broken.earlier or not walked.decided), (tensor, index, value)),
+        )
     return ok(after, may_raise=True)
 
 

@@ -13,7 +13,8 @@ from raiselens_server.values import dims
 from raiselens_server.values.dtypes import INTEGRAL
 from raiselens_server.values.lattice import Array, Const, DType, HolePart, Int, Opaque, Seq, Slice, Tensor, Text, Value
 from raiselens_server.values.ops import layout, reading
-from raiselens_server.values.ops.building import derive, error, ok
+from raiselens_server.values.ops.building import derive, device_text, error, ok
+from raiselens_server.values.ops.devices import apart
 from raiselens_server.values.ops.elementwise import is_meta
 from raiselens_server.values.ops.layout import Mismatch
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise, Result
@@ -73,6 +74,8 @@ def getitem(tensor: Tensor | Array, index: Value) -> Outcome:
 def walk_index(tensor: Tensor, shape: Shape, index: Value) -> Walk | Raise | None:
     """Walk the index; None where not even the rank of the result is known."""
     items = index.items if isinstance(index, Seq) and index.kind == "tuple" else (index,)
+    if sum(item == Const(...) for item in items) > 1:
+        return None
     taken = 0
     for item in items:
         used = _dims_used(item)
@@ -84,13 +87,9 @@ def walk_index(tensor: Tensor, shape: Shape, index: Value) -> Walk | Raise | Non
     walk = Walk(meta=is_meta(tensor))
     strides = tensor.strides or (None,) * len(shape)
     at = 0
-    expanded = False
     pending: Raise | None = None
     for position, item in enumerate(items):
         if item == Const(...):
-            if expanded:
-                continue
-            expanded = True
             skipped = len(shape) - taken
             _keep(walk, shape[at : at + skipped], strides[at : at + skipped])
             at += skipped
@@ -248,6 +247,10 @@ def _index(walk: Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, it
             return 1
         text = _NOT_AN_INDEX if not walk.places else HolePart("message")
         return error(class_name, None, "index.dtype in (int64, int32, uint8, bool)", text)
+    own, other = tensor.device, item.device
+    if own is not None and other is not None and apart(own, other) and other.type != "cpu" and item.shape != ():
+        text = "indices should be either on cpu or on the same device as the indexed tensor ("
+        return error("RuntimeError", None, "index.device in (cpu, self.device)", text, device_text(own), ")")
     sizes = item.shape or ()
     if item.dtypes <= _MASKS:
         return _mask(walk, shape, strides, at, sizes, meta=is_meta(tensor) or is_meta(item))
@@ -304,7 +307,9 @@ def _gathered(tensor: Tensor, walk: Walk) -> Outcome:
         return shape if not walk.masked else uncertain(shape)
     front = walk.places == list(range(len(walk.places)))
     whole = tensor.contiguous and 0 not in (tensor.shape or ()) and front and len(walk.shape) == len(tensor.shape or ())
-    strides = layout.loose(shape, layout.contiguous_strides(shape)) if whole else None
+    strides = (
+        layout.loose(shape, layout.contiguous_strides(shape)) if whole and not walk.masked else (None,) * len(shape)
+    )
     return ok(derive(tensor, shape=shape, strides=strides, contiguous=True if whole else None), may_raise=True)
 
 

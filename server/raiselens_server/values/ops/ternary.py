@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from raiselens_server.values.dtypes import COMPLEX
 from raiselens_server.values.lattice import HolePart, Tensor
 from raiselens_server.values.ops import reading
-from raiselens_server.values.ops.building import error, ok
+from raiselens_server.values.ops.building import SAME_DEVICE, error, ok
 from raiselens_server.values.ops.elementwise import Operand, elementwise, is_meta, promoted
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise
 from raiselens_server.values.ops.pointwise import DISCRETE, finish, operands_of
@@ -36,6 +36,8 @@ def _clamp(b: Bound) -> Outcome:
     if operands is None:
         return NO_RULE
     outcome = finish(b, elementwise(operands, promoted(operands)))
+    if isinstance(outcome, Raise) and outcome.condition == SAME_DEVICE:
+        return replace(outcome, message=(HolePart("message"),))
     if b.inplace and isinstance(outcome, Raise):
         return replace(outcome, message=(HolePart("message"),), earlier=any(one.dtypes & COMPLEX for one in operands))
     return outcome
@@ -66,7 +68,9 @@ def _where(b: Bound) -> Outcome:
     chosen = promoted(choices)
     if not chosen:
         return ok(Tensor(), may_raise=True)
-    return elementwise([Operand(condition.dtypes, frozenset({0}), condition), *choices], chosen)
+    outcome = elementwise([Operand(condition.dtypes, frozenset({0}), condition), *choices], chosen)
+    numbers = any(one.tensor is None for one in choices)
+    return replace(outcome, earlier=True) if numbers and isinstance(outcome, Raise) else outcome
 
 
 def _tensors(operands: Sequence[Operand]) -> list[Tensor]:

@@ -7,243 +7,38 @@ torch gets, with some properties forgotten on the way in; what they say must nev
 from __future__ import annotations
 
 import random
-import re
-import warnings
-from collections import Counter
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 import torch
 
-from raiselens_server.values.dtypes import ALL
 from raiselens_server.values.lattice import (
-    Array,
-    Const,
-    Device,
-    DType,
-    HolePart,
-    Named,
-    Opaque,
-    Seq,
-    Slice,
-    Tensor,
     Unknown,
     Value,
 )
-from raiselens_server.values.ops import Ambient, NoRule, Outcome, Raise, Result, attribute, augmented, binary, getitem, setitem, unary
+from raiselens_server.values.ops import (
+    Result,
+    attribute,
+    augmented,
+    binary,
+    getitem,
+    setitem,
+    unary,
+)
 from raiselens_server.values.ops.dispatch import TABLE
 from raiselens_server.values.ops.table import Entry, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-AMBIENT = Ambient(frozenset({"float32"}), Device("cpu"))
-LOOSE = Ambient(frozenset({"float16", "bfloat16", "float32", "float64"}), None)
-DTYPES = [
-    torch.float32, torch.float32, torch.float32, torch.int64, torch.int64, torch.int32, torch.bool, torch.float16,
-    torch.bfloat16, torch.float64, torch.uint8, torch.int16, torch.int8, torch.complex64,
-]  # fmt: skip
-
-
-def abstract(value: Any) -> Value:
-    """Everything that can be known of a concrete value."""
-    if isinstance(value, torch.Tensor):
-        return Tensor(
-            dtypes=frozenset({str(value.dtype).removeprefix("torch.")}),
-            shape=tuple(value.shape),
-            device=Device(value.device.type, value.device.index),
-            strides=tuple(value.stride()),
-            requires_grad=value.requires_grad,
-            contiguous=value.is_contiguous(),
-        )
-    if isinstance(value, np.ndarray):
-        return Array(frozenset({str(value.dtype)}), tuple(value.shape))
-    if isinstance(value, torch.dtype):
-        return DType(frozenset({str(value).removeprefix("torch.")}))
-    if isinstance(value, torch.device):
-        return Device(value.type, value.index)
-    if isinstance(value, slice):
-        return Slice(abstract(value.start), abstract(value.stop), abstract(value.step))
-    if isinstance(value, torch.Size):
-        return Seq(tuple(abstract(item) for item in value), "torch.Size")
-    if isinstance(value, list | tuple):
-        return Seq(tuple(abstract(item) for item in value), type(value).__name__)
-    return Const(value)
-
-
-def forget(value: Value, rng: random.Random) -> Value:
-    """The value with less known of it.
-
-    A size of 0 and a meta device are never forgotten: an unknown size is taken to be at least 1, and an unknown device
-    to be a real one.
-    """
-    if isinstance(value, Tensor) and value.shape is not None and 0 in value.shape:
-        return value
-    if rng.random() < 0.15 and not (isinstance(value, Tensor) and value.device == Device("meta")):
-        return Unknown("test")
-    if isinstance(value, Tensor):
-        shape, strides = value.shape, value.strides
-        choice = rng.randrange(6)
-        if choice == 0:
-            return replace(value, dtypes=ALL if rng.random() < 0.5 else value.dtypes | {"int32", "bfloat16"})
-        if choice == 1:
-            return replace(value, shape=None, strides=None, contiguous=rng.choice([None, value.contiguous]))
-        if choice == 2 and shape:
-            gone = rng.randrange(len(shape))
-            known = tuple(None if dim == gone else size for dim, size in enumerate(shape))
-            return replace(value, shape=known, strides=None, contiguous=rng.choice([None, value.contiguous]))
-        if choice == 3:
-            return replace(value, strides=None, contiguous=rng.choice([None, value.contiguous]))
-        if choice == 4 and strides:
-            return replace(value, strides=(None, *strides[1:]), contiguous=None)
-        if value.device == Device("cpu"):
-            return replace(value, device=None, requires_grad=None)
-        return value
-    if isinstance(value, Const) and type(value.value) in (int, float, bool):
-        return Opaque(type(value.value).__name__)
-    if isinstance(value, DType):
-        return DType(value.names | {"int64", "float32"})
-    if isinstance(value, Seq):
-        return replace(value, items=tuple(forget(item, rng) if rng.random() < 0.4 else item for item in value.items))
-    return value
-
-
-def message_matches(parts: tuple[str | HolePart, ...], text: str) -> bool:
-    """Whether the holes of a foreseen message can be filled to give `text`."""
-    pattern = "".join(".*?" if isinstance(part, HolePart) else re.escape(part) for part in parts)
-    return re.fullmatch(pattern, text, re.DOTALL) is not None
-
-
-def contradiction(value: Value, real: Any) -> str | None:
-    """What the abstract value says wrongly of the real one."""
-    match value:
-        case Unknown():
-            return None
-        case Tensor():
-            return _tensor_contradiction(value, real)
-        case Array():
-            if not isinstance(real, np.ndarray):
-                return f"array for {type(real)}"
-            if str(real.dtype) not in value.dtypes:
-                return f"dtype {real.dtype}"
-            return _sizes_contradiction("shape", value.shape, real.shape)
-        case Seq():
-            kind = type(real).__name__
-            kind = "torch.Size" if isinstance(real, torch.Size) else f"torch.return_types.{kind}" if kind not in ("tuple", "list") else kind
-            if value.kind != kind:
-                return f"kind {kind}"
-            if len(real) != len(value.items):
-                return f"length {len(real)}"
-            found = (contradiction(item, one) for item, one in zip(value.items, real, strict=True))
-            return next((wrong for wrong in found if wrong), None)
-        case Opaque():
-            return None if type(real).__name__ == value.type.rpartition(".")[2] else f"type {type(real)}"
-        case Const():
-            return None if value == Const(real) else f"constant {real!r}"
-        case DType():
-            return None if str(real).removeprefix("torch.") in value.names else f"dtype {real}"
-        case Named():
-            return None if value.name.startswith(("torch.iinfo(", "torch.finfo(")) else f"an unexpected {value}"
-        case Device():
-            return None if value.type == real.type and value.index in (None, real.index) else f"device {real}"
-        case _:
-            return f"an unexpected {value}"
-
-
-def _tensor_contradiction(value: Tensor, real: Any) -> str | None:
-    if not isinstance(real, torch.Tensor):
-        return f"tensor for {type(real)}"
-    if str(real.dtype).removeprefix("torch.") not in value.dtypes:
-        return f"dtype {real.dtype}"
-    wrong = _sizes_contradiction("shape", value.shape, real.shape) or _sizes_contradiction("strides", value.strides, real.stride())
-    if wrong:
-        return wrong
-    if value.device is not None and value.device.type != real.device.type:
-        return f"device {real.device}"
-    if value.contiguous is not None and value.contiguous != real.is_contiguous():
-        return f"contiguous {real.is_contiguous()}"
-    if value.requires_grad is not None and value.requires_grad != real.requires_grad:
-        return f"requires_grad {real.requires_grad}"
-    if value.item is not None and (real.numel() != 1 or value.item != Const(real.item())):
-        return f"item {real}"
-    return None
-
-
-def _sizes_contradiction(what: str, sizes: Any, real: Any) -> str | None:
-    if sizes is None:
-        return None
-    if len(sizes) != len(real) or any(size not in (None, one) for size, one in zip(sizes, real, strict=True)):
-        return f"{what} {tuple(real)}"
-    return None
-
-
-@dataclass(slots=True)
-class Tally:
-    """What came of the operations that were run."""
-
-    runs: int = 0
-    ruled: Counter[str] = field(default_factory=Counter)
-    raised: Counter[str] = field(default_factory=Counter)
-    foreseen: Counter[str] = field(default_factory=Counter)
-    missed: Counter[str] = field(default_factory=Counter)
-    unhedged: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-
-    def check(self, name: str, outcome: Outcome, act: Callable[[], Any], shown: str, *, precise: bool) -> Any:
-        """Run `act` for real and compare; the real value, None where it raised."""
-        self.runs += 1
-        real, raised = None, None
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                real = act()
-        except Exception as exception:  # noqa: BLE001 - whatever torch raises is the oracle's answer
-            raised = exception
-        if raised is not None and precise:
-            self.raised[name] += 1
-        match outcome:
-            case NoRule():
-                if raised is not None and precise:
-                    self.missed[f"{name}: no rule"] += 1
-            case Raise():
-                if raised is None:
-                    self.wrong.append(f"{shown}: foresees {outcome}, torch gives {describe(real)}")
-                elif outcome.earlier:
-                    pass
-                elif type(raised).__name__ != outcome.class_name or not message_matches(outcome.message, str(raised)):
-                    self.wrong.append(f"{shown}: foresees {outcome}, torch raises {type(raised).__name__}: {str(raised)[:300]}")
-                elif precise:
-                    self.foreseen[name] += 1
-            case Result():
-                self.ruled[name] += 1
-                if raised is not None:
-                    if precise:
-                        self.missed[f"{name}: {type(raised).__name__}: {str(raised)[:90]}"] += 1
-                        if not outcome.may_raise:
-                            self.unhedged[f"{name}: {type(raised).__name__}: {str(raised)[:90]}"] += 1
-                else:
-                    wrong = contradiction(outcome.value, real)
-                    if wrong:
-                        self.wrong.append(f"{shown}: gives {outcome.value}, torch has {wrong}")
-        return real
-
-
-def describe(value: Any) -> str:
-    """A short text for a value in a report."""
-    if isinstance(value, torch.Tensor):
-        return f"<{str(value.dtype)[6:]} {tuple(value.shape)} {value.stride()} {value.device}{' grad' if value.requires_grad else ''}>"
-    if isinstance(value, list | tuple):
-        return f"{type(value).__name__}({', '.join(describe(item) for item in value)})"
-    return repr(value)[:80]
+from tests.values.oracle import AMBIENT, DTYPES, LOOSE, Tally, abstract, describe, forget
 
 
 class Program:
     """A stream of random operations over a small pool of tensors."""
 
     def __init__(self, seed: int, *, vague: bool) -> None:
-        self.rng = random.Random(seed)
+        self.rng = random.Random(seed)  # noqa: S311 - not for secrets
         self.vague = vague
         self.pool: list[torch.Tensor] = []
 
@@ -259,7 +54,11 @@ class Program:
         rng = self.rng
         device = "meta" if rng.random() < 0.12 else "cpu"
         chosen = dtype or rng.choice(DTYPES)
-        made = torch.ones(shape, dtype=chosen, device=device) if rng.random() < 0.5 else torch.zeros(shape, dtype=chosen, device=device)
+        made = (
+            torch.ones(shape, dtype=chosen, device=device)
+            if rng.random() < 0.5
+            else torch.zeros(shape, dtype=chosen, device=device)
+        )
         if made.dim() >= 2 and rng.random() < 0.3:
             made = made.transpose(rng.randrange(made.dim()), rng.randrange(made.dim()))
         if made.dim() and made.size(-1) > 1 and rng.random() < 0.1:
@@ -323,7 +122,10 @@ class Program:
         rng = self.rng
         match name:
             case "dim" | "dim0" | "dim1" | "start_dim" | "end_dim":
-                many = entry.short in ("sum", "mean", "amax", "amin", "all", "squeeze", "std", "var") and rng.random() < 0.2
+                many = (
+                    entry.short in ("sum", "mean", "amax", "amin", "all", "squeeze", "std", "var")
+                    and rng.random() < 0.2
+                )
                 return (self.dim(), self.dim()) if many else self.dim()
             case "other" | "exponent" | "min" | "max" | "tensor1" | "tensor2":
                 return self.near(first) if rng.random() < 0.7 else self.number()
@@ -331,7 +133,7 @@ class Program:
                 return self.dim()
             case "mat1" | "mat2" | "weight" | "src" | "source" | "values" | "target" | "bias" | "key" | "query":
                 return self.near(first)
-            case "value" if entry.short in ("scaled_dot_product_attention",):
+            case "value" if entry.short == "scaled_dot_product_attention":
                 return self.near(first)
             case "index" | "indices" if entry.short != "select":
                 return (self.index(first),) if entry.short == "index_put" else self.index(first)
@@ -359,7 +161,15 @@ class Program:
                 | "unbiased" | "accumulate" | "include_self"
             ):  # fmt: skip
                 return rng.random() < 0.5
-            case "align_corners" | "recompute_scale_factor" | "log_target" | "upper" | "is_causal" | "enable_gqa" | "ceil_mode":
+            case (
+                "align_corners"
+                | "recompute_scale_factor"
+                | "log_target"
+                | "upper"
+                | "is_causal"
+                | "enable_gqa"
+                | "ceil_mode"
+            ):
                 return False
             case "return_indices" | "cudnn_enable" | "full_matrices" | "antialias" | "count_include_pad" | "left":
                 return name == "left"
@@ -374,7 +184,15 @@ class Program:
             case "dropout_p" | "p" if entry.short not in {"norm", "normalize"}:
                 return rng.choice([0.0, 0.5, 1.5])
             case "scale" | "attn_mask" | "mode" | "driver":
-                return None if name != "mode" else "constant" if entry.short == "pad" else "nearest" if entry.short == "interpolate" else "reduced"
+                return (
+                    None
+                    if name != "mode"
+                    else "constant"
+                    if entry.short == "pad"
+                    else "nearest"
+                    if entry.short == "interpolate"
+                    else "reduced"
+                )
             case "stride" | "dilation" | "kernel_size" if entry.short != "empty_strided":
                 return rng.choice([1, 2, (1, 2)])
             case "padding" | "start" | "length" | "index" if entry.short in {"narrow", "select"} or name == "padding":
@@ -388,11 +206,23 @@ class Program:
             case "output_size":
                 return rng.choice([1, 2, (1, 2)])
             case "running_mean" | "running_var":
-                return None if rng.random() < 0.3 else self.new((first.size(1) if first.dim() > 1 else 3,), torch.float32)
+                return (
+                    None if rng.random() < 0.3 else self.new((first.size(1) if first.dim() > 1 else 3,), torch.float32)
+                )
             case "weight" | "bias" if entry.short in {"layer_norm", "rms_norm", "group_norm", "batch_norm"}:
-                return self.new((first.size(-1 if "layer" in entry.short or "rms" in entry.short else 1) if first.dim() > 1 else 3,), rng.choice([first.dtype, first.dtype, torch.float32]))
+                return self.new(
+                    (
+                        first.size(-1 if "layer" in entry.short or "rms" in entry.short else 1)
+                        if first.dim() > 1
+                        else 3,
+                    ),
+                    rng.choice([first.dtype, first.dtype, torch.float32]),
+                )
             case "weight" if entry.short.startswith("conv"):
-                return self.new((2, first.size(1) if first.dim() > 1 else 2, *(2,) * int(entry.short[4])), rng.choice([first.dtype, first.dtype, None]))
+                return self.new(
+                    (2, first.size(1) if first.dim() > 1 else 2, *(2,) * int(entry.short[4])),
+                    rng.choice([first.dtype, first.dtype, None]),
+                )
             case "bias" if entry.short.startswith("conv"):
                 return self.new((2,), first.dtype)
             case "A" | "B" | "vec" | "vec2" | "tensor" | "src":
@@ -409,7 +239,21 @@ class Program:
             case "stride":
                 return (1,) * rng.choice([1, 2])
             case "data" | "object":
-                return rng.choice([1, 2.5, True, [1, 2], [1.0, 2], [[1, 2], [3, 4]], [[1], [2, 3]], [], first, (1, 2), torch.Size([2, 3])])
+                return rng.choice(
+                    [
+                        1,
+                        2.5,
+                        True,
+                        [1, 2],
+                        [1.0, 2],
+                        [[1, 2], [3, 4]],
+                        [[1], [2, 3]],
+                        [],
+                        first,
+                        (1, 2),
+                        torch.Size([2, 3]),
+                    ]
+                )
             case "ndarray":
                 return rng.choice([np.zeros((2, 3), dtype=rng.choice(["int32", "float64", "float32", "int64"])), [1]])
             case "rounding_mode":
@@ -456,10 +300,18 @@ class Program:
                 keyword = True
                 continue
             name = token.removeprefix(":T").rstrip("?")
-            if name in SKIPPED or (name == "reduce" and entry.short.endswith(("loss", "div", "entropy", "logits"))) or (token.endswith("?") and rng.random() < 0.6):
+            if (
+                name in SKIPPED
+                or (name == "reduce" and entry.short.endswith(("loss", "div", "entropy", "logits")))
+                or (token.endswith("?") and rng.random() < 0.6)
+            ):
                 keyword = True
                 continue
-            value = first if name in ("input", "self") and (entry.method or ":T" in token or rng.random() < 0.9) else self.argument(name, first, entry)
+            value = (
+                first
+                if name in ("input", "self") and (entry.method or ":T" in token or rng.random() < 0.9)
+                else self.argument(name, first, entry)
+            )
             if name == "input" and entry.short == "embedding":
                 value = self.index(first)
             if keyword or (rng.random() < 0.15 and name not in {"input", "self"}):
@@ -469,17 +321,22 @@ class Program:
                 args.append(value)
         return args, kwargs
 
-    def _compare(self, name: str, entry: Entry, target: Any, args: list[Any], kwargs: dict[str, Any], tally: Tally) -> None:
+    def _compare(
+        self, name: str, entry: Entry, target: Any, args: list[Any], kwargs: dict[str, Any], tally: Tally
+    ) -> None:
         known_args = [abstract(value) for value in args]
         known_kwargs = {key: abstract(value) for key, value in kwargs.items()}
         if self.vague:
-            known_args = [value if entry.method and i == 0 and isinstance(value, Unknown) else forget(value, self.rng) for i, value in enumerate(known_args)]
+            known_args = [
+                value if entry.method and i == 0 and isinstance(value, Unknown) else forget(value, self.rng)
+                for i, value in enumerate(known_args)
+            ]
             known_kwargs = {key: forget(value, self.rng) for key, value in known_kwargs.items()}
             if any(isinstance(value, Unknown) for value in known_args[:1]) and (entry.method or not args):
                 known_args[0] = abstract(args[0])
         ambient = LOOSE if self.vague and self.rng.random() < 0.5 else AMBIENT
         outcome = run(entry, known_args, known_kwargs, ambient)
-        shown = f"{name}({', '.join(describe(v) for v in args)}, {({k: describe(v) for k, v in kwargs.items()})}) [{known_args} {known_kwargs}]"
+        shown = f"{name}({', '.join(describe(v) for v in args)}, { ({k: describe(v) for k, v in kwargs.items()}) }) [{known_args} {known_kwargs}]"
         real_args = list(args)
         if entry.inplace and isinstance(args[0], torch.Tensor):
             real_args[0] = args[0].detach().clone() if not args[0].requires_grad else args[0]
@@ -516,15 +373,19 @@ class Program:
                 shown = f"{describe(first)}[{describe(index)}] = {describe(value)} [{known}, {given}, {stored}]"
                 target = first.detach().clone()
                 if target.stride() == first.stride() and not first.requires_grad:
+
                     def act() -> torch.Tensor:
                         target[index] = value
                         return target
+
                     tally.check("[]=", outcome, act, shown, precise=not self.vague)
             case 3:
                 op = rng.choice(list(OPERATORS))
                 other = self.near(first) if rng.random() < 0.7 else rng.choice([self.number(), [1, 2], "a", None])
                 given = abstract(other) if not self.vague else forget(abstract(other), rng)
-                left, right, known_left, known_right = (first, other, known, given) if rng.random() < 0.8 else (other, first, given, known)
+                left, right, known_left, known_right = (
+                    (first, other, known, given) if rng.random() < 0.8 else (other, first, given, known)
+                )
                 if op == "*" and isinstance(other, list | str):
                     return
                 outcome = binary(op, known_left, known_right, AMBIENT)
@@ -535,15 +396,27 @@ class Program:
                     target = first.clone()
                     if target.stride() == first.stride():
                         outcome = augmented(op, known_left, known_right, AMBIENT)
-                        tally.check(f"{op}=", outcome, lambda: in_place(target, right), f"{op}= {shown}", precise=not self.vague)
+                        tally.check(
+                            f"{op}=", outcome, lambda: in_place(target, right), f"{op}= {shown}", precise=not self.vague
+                        )
             case _:
                 op = rng.choice(["-", "~", "+"])
                 act = {"-": lambda: -first, "~": lambda: ~first, "+": lambda: +first}[op]
-                self.keep(tally.check(f"unary {op}", unary(op, known), act, f"{op}{describe(first)} [{known}]", precise=not self.vague))
+                self.keep(
+                    tally.check(
+                        f"unary {op}", unary(op, known), act, f"{op}{describe(first)} [{known}]", precise=not self.vague
+                    )
+                )
                 for name in ATTRIBUTES:
                     value = attribute(known, name)
                     if value is not None:
-                        tally.check(f".{name}", Result(value, may_raise=True), lambda name=name: getattr(first, name), f"{describe(first)}.{name}", precise=False)
+                        tally.check(
+                            f".{name}",
+                            Result(value, may_raise=True),
+                            lambda name=name: getattr(first, name),
+                            f"{describe(first)}.{name}",
+                            precise=False,
+                        )
 
     def subscript(self, tensor: torch.Tensor) -> Any:
         """An index for `tensor`."""
@@ -557,13 +430,19 @@ class Program:
                 case 2 | 3:
                     return slice(None)
                 case 4 | 5:
-                    return slice(rng.choice([None, 0, 1, -1]), rng.choice([None, 1, 2, size, -1, 9]), rng.choice([None, None, 1, 2]))
+                    return slice(
+                        rng.choice([None, 0, 1, -1]),
+                        rng.choice([None, 1, 2, size, -1, 9]),
+                        rng.choice([None, None, 1, 2]),
+                    )
                 case 6:
                     return rng.choice([None, ..., True, [0, 0], [True] * size])
                 case 7:
                     return self.index(tensor)
                 case 8:
-                    return torch.zeros(rng.choice([(2,), (1,), (), (2, 1)]), dtype=rng.choice([torch.int64, torch.int32]))
+                    return torch.zeros(
+                        rng.choice([(2,), (1,), (), (2, 1)]), dtype=rng.choice([torch.int64, torch.int32])
+                    )
                 case _:
                     return torch.ones(size, dtype=torch.bool)
 
@@ -592,7 +471,24 @@ SKIPPED = {
     "layout", "pin_memory", "size_average", "type_", "enable", "delta", "generator", "names", "memory_format", "non_blocking", "_stacklevel", "inplace", "like", "order", "subok",
     "sparse_grad", "force", "out", "max_norm", "norm_type", "scale_grad_by_freq", "sparse", "implicit",
 }  # fmt: skip
-ATTRIBUTES = ("shape", "dtype", "device", "ndim", "T", "mT", "is_cuda", "is_meta", "requires_grad", "itemsize", "nbytes", "data", "real", "H", "is_leaf", "grad_fn")
+ATTRIBUTES = (
+    "shape",
+    "dtype",
+    "device",
+    "ndim",
+    "T",
+    "mT",
+    "is_cuda",
+    "is_meta",
+    "requires_grad",
+    "itemsize",
+    "nbytes",
+    "data",
+    "real",
+    "H",
+    "is_leaf",
+    "grad_fn",
+)
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -649,26 +545,24 @@ def _exists(name: str) -> bool:
     return True
 
 
-NAMES = sorted(name for name in TABLE if _exists(name) and "ndarray" not in name and "pin_memory" not in name and ".eig" not in name and "cuda" not in name and "bernoulli" not in name)
+NAMES = sorted(
+    name
+    for name in TABLE
+    if _exists(name)
+    and "ndarray" not in name
+    and "pin_memory" not in name
+    and ".eig" not in name
+    and "cuda" not in name
+    and "bernoulli" not in name
+)
 
 
-@pytest.fixture
-def tally() -> Tally:
-    """A fresh tally."""
-    return Tally()
-
-
-@pytest.fixture
-def run_programs() -> Callable[..., Tally]:
+def run_programs(count: int, length: int, *, first_seed: int = 0, vague: bool = False) -> Tally:
     """Run `count` random programs of `length` operations each."""
-
-    def run_all(count: int, length: int, *, first_seed: int = 0, vague: bool = False) -> Tally:
-        torch.manual_seed(0)
-        tally = Tally()
-        for seed in range(first_seed, first_seed + count):
-            program = Program(seed, vague=vague)
-            for _ in range(length):
-                program.step(tally)
-        return tally
-
-    return run_all
+    torch.manual_seed(0)
+    tally = Tally()
+    for seed in range(first_seed, first_seed + count):
+        program = Program(seed, vague=vague)
+        for _ in range(length):
+            program.step(tally)
+    return tally
