@@ -486,17 +486,30 @@ def run(python: Path, raiser: str, runner: str, folder: Path) -> tuple[str, Trut
         "PYTHONDONTWRITEBYTECODE": "1",
         "COLUMNS": "100",
         "NO_COLOR": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         **how.environment,
     }
     if "FORCE_COLOR" in how.environment:
         del environment["NO_COLOR"]
-    ask = subprocess.run(
-        [python, "-c", _ASK.format(folder=str(folder))], capture_output=True, check=True, env=environment, cwd=folder
-    )
-    told = json.loads(ask.stdout)
+    truth = _raised(python, raiser, folder)
     done = subprocess.run(
         [python, *how.arguments, "main.py"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
         env=environment, cwd=folder, timeout=120,
     )  # fmt: skip
-    truth = Truth(told["class"], told["message"], tuple(tuple(f) for f in told["frames"]), tuple(told["leaf"]))
     return done.stdout.decode("utf-8", "replace"), truth
+
+
+_known: dict[tuple[Path, str], Truth] = {}
+
+
+def _raised(python: Path, raiser: str, folder: Path) -> Truth:
+    """What `job.fail()` in `folder` raises, asked once for each raiser and interpreter."""
+    if (python, raiser) not in _known:
+        ask = subprocess.run(
+            [python, "-c", _ASK.format(folder=str(folder))], capture_output=True, check=True, cwd=folder
+        )
+        told = json.loads(ask.stdout)
+        frames = tuple((file, line, function) for file, line, function in told["frames"])
+        name, message = told["leaf"]
+        _known[python, raiser] = Truth(told["class"], told["message"], frames, (name, message))
+    return _known[python, raiser]

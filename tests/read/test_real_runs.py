@@ -22,7 +22,7 @@ FEW = [
     *[
         (runner, raiser)
         for runner in RUNNERS
-        for raiser in ("three", "lines")
+        for raiser in ("three",)
         if runner not in {"script", "torchrun", "ray", "dataloader"}
     ],
 ]

@@ -86,6 +86,8 @@ class Demux:
     templates: list[Template] = field(default_factory=list)
     hypothesis: _Hypothesis | None = None
     last: Stream | None = None
+    headers: deque[Stream] = field(default_factory=lambda: deque(maxlen=16))
+    """The streams in which a header was read last: frames without a prefix may be those of one of them."""
     parts: dict[str, list[Line]] = field(default_factory=dict)
     ignored_at: int = -9
     survived_at: int = -9
@@ -194,9 +196,8 @@ class Demux:
 
     def _stream(self, key: str) -> Stream:
         if len(self.streams) >= _MAX_STREAMS:
-            oldest = min(self.streams.values(), key=lambda stream: stream.seen)
-            self._close(oldest)
-            del self.streams[oldest.key]
+            oldest = next(name for name in self.streams if name)
+            self._close(self.streams.pop(oldest))
         stream = self.streams[key] = Stream(key, seen=self.now)
         return stream
 
@@ -206,7 +207,7 @@ class Demux:
             return
         if not isinstance(classify(line.text), FrameLine):
             return
-        for stream in self.streams.values():
+        for stream in reversed(self.headers):
             unit = stream.unit
             waiting = isinstance(unit, python.PythonUnit) and stream.shape is None and not unit.started()
             if stream is plain or not waiting or self.now - stream.seen > 8:
@@ -343,6 +344,8 @@ class Demux:
         if isinstance(kind, FrameLine):
             stream.shape = prefix.shape
             unit.whole = prefix.bound
+        else:
+            self.headers.append(stream)
         if isinstance(kind, Header) and line.text[: kind.offset].strip(" +"):
             text = line.text
             template = learn(text[: kind.offset], text[text.index(HEADER) + len(HEADER) :].removeprefix(":"))

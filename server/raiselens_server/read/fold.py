@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _DIGITS = re.compile(r"\d+|0x[0-9a-fA-F]+")
 _MAX_UNITS = 10_000
-_MAX_SAME_CLASS = 256
+_MAX_COMPARED = 32
 
 Key: TypeAlias = tuple[object, ...]
 
@@ -26,6 +26,7 @@ class Fold:
     left_out: int = 0
     _exact: dict[Key, int] = field(default_factory=dict)
     _ranks: dict[Key, int] = field(default_factory=dict)
+    _first_lines: dict[tuple[str, str], int] = field(default_factory=dict)
     _raised: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, unit: Unit, *, brief: bool) -> Unit | None:
@@ -55,9 +56,10 @@ class Fold:
         if unit.tag:
             self._ranks.setdefault(_of_ranks(unit), index)
             raised(unit).ranks.append(unit.tag)
-        same = self._raised.setdefault(last_part(raised(unit).class_name), [])
-        if len(same) < _MAX_SAME_CLASS:
-            same.append(index)
+        name, first = last_part(raised(unit).class_name), raised(unit).text().split("\n", 1)[0]
+        self._first_lines.setdefault((name, first), index)
+        self._first_lines.setdefault(("", first), index)
+        self._raised.setdefault(name, []).append(index)
         return unit
 
     def _merge(self, index: int, unit: Unit) -> None:
@@ -74,15 +76,17 @@ class Fold:
 
     def _told(self, brief: Draft) -> int | None:
         """The unit that a line of a summary, or a logger's line, tells again."""
-        text = brief.text()
+        text, name = brief.text(), last_part(brief.class_name)
+        index = self._first_lines.get((name, text))
+        if index is not None:
+            return index
         cut = text.removesuffix("...")
-        name = last_part(brief.class_name)
-        names = [name] if name else list(self._raised)[:_MAX_SAME_CLASS]
-        for candidate in names:
-            for index in self._raised.get(candidate, ()):
-                whole = raised(self.units[index]).text()
-                if whole.split("\n", 1)[0] == text or (cut and whole.startswith(cut) and (cut != text or not name)):
-                    return index
+        if not cut or (cut == text and name):
+            return None
+        recent = self._raised.get(name, ()) if name else range(len(self.units))
+        for candidate in recent[-_MAX_COMPARED:]:
+            if raised(self.units[candidate]).text().startswith(cut):
+                return candidate
         return None
 
     def _announced(self, unit: Unit) -> int | None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 
 from raiselens_server.read.kinds import HEADER
 from raiselens_server.read.lines import Line
 
 # A tag in the middle of a line begins the line of another process; so does a second header, or a second frame.
 _TEAR = re.compile(r"(?<=\S)(?:\[rank\d{1,6}\]: ?|\([\w.-]{1,60} pid=\d{1,9}\) )")
+# Behind one of these a tag is no tear: tags stack, and may stand quoted.
+_TAG_ENDS = frozenset("]):|>\"'")
 _MAX_PIECES = 64
 _MAX_HISTORY = 2_000
 _MAX_ECHOES = 64
@@ -27,7 +30,8 @@ def tear(line: Line) -> list[Line]:
         return [line]  # escaped text of several lines is one line's by right
     cuts: list[int] = []
     if "[rank" in text or " pid=" in text:
-        cuts.extend(match.start() for match in _TEAR.finditer(text) if _is_text(text[: match.start()]))
+        tags = islice(_TEAR.finditer(text), _MAX_PIECES)
+        cuts.extend(match.start() for match in tags if text[match.start() - 1] not in _TAG_ENDS)
     for mark in (HEADER, '  File "'):
         at = text.find(mark)
         again = text.find(mark, at + 1) if at >= 0 else -1
@@ -43,11 +47,6 @@ def tear(line: Line) -> list[Line]:
             pieces.append(line.drop(start).keep(cut - start))
         start = cut
     return pieces
-
-
-def _is_text(before: str) -> bool:
-    """Whether what stands before a tag is text, and not only other tags: those stack."""
-    return bool(before.rstrip()) and before.rstrip()[-1] not in "]):|>\"'"
 
 
 @dataclass(slots=True)
