@@ -2,7 +2,8 @@
 
 `interpreted.py cases SEED`: for every case the mismatch, or null. `interpreted.py first-wrong SEED`: the name of the
 first case that is wrong, or null. `interpreted.py calls`: for each call on stdin, given as `[{parameter: shape},
-batch_block]`, its error or null.
+batch_block]`, its error or null. `interpreted.py checks`: for each `[flat_in, offsets, req_pool_indices, rows]` on
+stdin, what the checked mode says of it, or null.
 """
 
 from __future__ import annotations
@@ -42,12 +43,32 @@ def calls() -> list[str | None]:
     return errors
 
 
+def checks() -> list[str | None]:
+    errors: list[str | None] = []
+    for flat_in, offsets, req_pool_indices, rows in json.load(sys.stdin):
+        try:
+            launch_scatter_req_token_ids_kernel(
+                flat_in=torch.tensor(flat_in, dtype=torch.int64),
+                offsets=torch.tensor(offsets),
+                req_pool_indices=torch.tensor(req_pool_indices, dtype=torch.int64),
+                pool_out=torch.zeros(rows, 4, dtype=torch.int32),
+                checked=True,
+            )
+        except ValueError as error:
+            errors.append(str(error).removeprefix("kv-canary: scatter_req_token_ids "))
+        else:
+            errors.append(None)
+    return errors
+
+
 def main() -> None:
     match sys.argv[1:]:
         case ["cases", seed]:
             answer: object = dict(cases(int(seed)))
         case ["first-wrong", seed]:
             answer = next((name for name, wrong in cases(int(seed)) if wrong), None)
+        case ["checks"]:
+            answer = checks()
         case _:
             answer = calls()
     json.dump(answer, sys.stdout)

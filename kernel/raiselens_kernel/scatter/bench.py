@@ -2,8 +2,8 @@
 
     python -m raiselens_kernel.scatter.bench [--json FILE] [--plot FILE] [--sglang FILE] [--only TEXT] [--seed N]
 
-Prints a Markdown table. Every column of device time comes from CUDA events over graph replays, but for plain torch,
-which synchronises and so cannot be captured: its column holds its host gaps too.
+Prints a Markdown table. Every column of device time comes from CUDA events over graph replays, but for plain torch
+and the check of the inputs, which synchronise and so cannot be captured: theirs hold their host gaps too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import torch
 import triton
 
 from raiselens_kernel.scatter.cases import ScatterInputs, check, draw
+from raiselens_kernel.scatter.checking import check_scatter_inputs
 from raiselens_kernel.scatter.launch import launch_scatter_req_token_ids_kernel
 from raiselens_kernel.scatter.reference import scatter_req_token_ids_reference
 from raiselens_kernel.scatter.rivals import compiled_index_put, index_put, sglang_launcher
@@ -45,6 +46,7 @@ class Row:
     cold: Microseconds
     cold_copy: Microseconds
     host: Microseconds
+    check: Microseconds
     reference: Microseconds
     index_put: Microseconds | None
     compiled: Microseconds | None
@@ -116,6 +118,7 @@ def measure(workload: Workload, seed: int, *, sglang: Callable[..., Any] | None,
         cold=cold_time(ours[0]),
         cold_copy=cold_time(copied[0]),
         host=host_time(ours[0]),
+        check=eager_time(launches(inputs[:1], check_scatter_inputs)[0]),
         reference=eager_time(launches(inputs[:1], scatter_req_token_ids_reference)[0]),
         index_put=None if clips else _if_possible(inputs, index_put),
         compiled=None if clips else _if_possible(inputs, compiled),
@@ -140,6 +143,7 @@ def table(rows: list[Row], about: dict[str, Any]) -> str:
         "copy",
         "host: ours",
         "sglang",
+        "check",
     )
     conditions = (
         f"{about['device']}, torch {about['torch']}, Triton {about['triton']}, Python {about['python']}; "
@@ -161,6 +165,7 @@ def table(rows: list[Row], about: dict[str, Any]) -> str:
             _shown(row.cold_copy),
             _shown(row.host),
             _shown(row.sglang_host),
+            _shown(row.check),
         )
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"

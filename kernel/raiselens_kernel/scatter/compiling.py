@@ -13,8 +13,8 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from raiselens_kernel.scatter.kernel import scatter_req_token_ids_kernel
-from raiselens_kernel.scatter.launch import LaunchSettings, all_settings
+from raiselens_kernel.scatter.kernel import check_scatter_inputs_kernel, scatter_req_token_ids_kernel
+from raiselens_kernel.scatter.launch import all_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,9 +22,16 @@ if TYPE_CHECKING:
 TARGETS = (80, 90, 100)
 """The CUDA architectures compiled for: A100, H100 and H200, B200."""
 
-_POINTERS = {"pool_ptr": "*i32", "flat_ptr": "*i64", "offsets_ptr": "*i64", "rows_ptr": "*i64"}
-_SIZES = ("num_tokens", "num_requests", "num_rows", "width", "pool_stride_row")
+_POINTERS = {
+    "pool_ptr": "*i32",
+    "found_ptr": "*i64",
+    "claimed_ptr": "*i64",
+    "flat_ptr": "*i64",
+    "offsets_ptr": "*i64",
+    "rows_ptr": "*i64",
+}
 _STRIDES = ("pool_stride_col", "flat_stride", "offsets_stride", "rows_stride")
+_CHECK_TILE = {"TILE": 1024}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +58,27 @@ def compile_for(architecture: int) -> Compiled:
 def variants() -> Iterator[tuple[str, ASTSource, dict[str, Any]]]:
     """Each variant's name, source and compile options."""
     for settings in all_settings():
+        constants = {"TILE": settings.tile, "WINDOW": settings.window, "PART": settings.part}
         options = {"num_warps": settings.num_warps, "maxnreg": settings.max_registers}
         for contiguous, size_type in ((True, "i32"), (False, "i64")):
             name = f"tile {settings.tile}, {'contiguous' if contiguous else 'strided'}, {size_type} sizes"
-            yield name, _source(settings, size_type, contiguous=contiguous), options
+            yield name, _source(scatter_req_token_ids_kernel, constants, size_type, contiguous=contiguous), options
+    for contiguous, size_type in ((True, "i32"), (False, "i64")):
+        name = f"check, {'contiguous' if contiguous else 'strided'}, {size_type} sizes"
+        yield name, _source(check_scatter_inputs_kernel, _CHECK_TILE, size_type, contiguous=contiguous), {}
 
 
-def _source(settings: LaunchSettings, size_type: str, *, contiguous: bool) -> ASTSource:
+def _source(kernel: Any, constants: dict[str, int], size_type: str, *, contiguous: bool) -> ASTSource:
     # As Triton specialises a launch: a stride of 1 becomes a constant, an aligned pointer says so.
-    ones = _STRIDES if contiguous else ()
-    signature = {
-        **_POINTERS,
-        **dict.fromkeys(_SIZES, size_type),
-        **dict.fromkeys(_STRIDES, "constexpr" if contiguous else size_type),
-        "TILE": "constexpr",
-        "WINDOW": "constexpr",
-        "PART": "constexpr",
-    }
-    constants = {"TILE": settings.tile, "WINDOW": settings.window, "PART": settings.part, **dict.fromkeys(ones, 1)}
+    fixed = dict(constants)
+    if contiguous:
+        fixed |= {name: 1 for name in _STRIDES if name in kernel.arg_names}
+    signature = {name: "constexpr" if name in fixed else _POINTERS.get(name, size_type) for name in kernel.arg_names}
     names = list(signature)
+    aligned = [name for name in names if name in _POINTERS] if contiguous else []
     return ASTSource(
-        fn=scatter_req_token_ids_kernel,
+        fn=kernel,
         signature=signature,
-        constexprs={(names.index(name),): value for name, value in constants.items()},
-        attrs={(names.index(name),): [["tt.divisibility", 16]] for name in (_POINTERS if contiguous else ())},
+        constexprs={(names.index(name),): value for name, value in fixed.items()},
+        attrs={(names.index(name),): [["tt.divisibility", 16]] for name in aligned},
     )

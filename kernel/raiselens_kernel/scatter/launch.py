@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import torch
 
+from raiselens_kernel.scatter.checking import NAME, check_scatter_inputs
 from raiselens_kernel.scatter.kernel import scatter_req_token_ids_kernel
 
 SGLANG_BATCH_BLOCK = 512
 """The bound on `bs + 1` that sglang's launcher has; pass it as `batch_block` to be refused where sglang refuses."""
 
 _NO_CONTEXT = contextlib.nullcontext()
-_NAME = "kv-canary: scatter_req_token_ids"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ def launch_scatter_req_token_ids_kernel(
     req_pool_indices: torch.Tensor,
     pool_out: torch.Tensor,
     batch_block: int | None = None,
+    checked: bool = False,
     settings: LaunchSettings | None = None,
 ) -> None:
     """Write each request's tokens into its row of the pool; see the kernel for the formula.
@@ -67,12 +68,18 @@ def launch_scatter_req_token_ids_kernel(
     synchronisation, no allocation, so it can be captured in a CUDA graph.
 
     Raises `ValueError` for a wrong rank, length, device or an output whose elements share memory, `TypeError` for a
-    wrong dtype. `batch_block` brings back sglang's limit on `bs + 1`, for comparison.
+    wrong dtype. `batch_block` brings back sglang's limit on `bs + 1`, for comparison. With `checked`, what the inputs
+    hold is checked first, which synchronises: see `check_scatter_inputs`. Without it, tokens that no request owns and
+    rows outside the pool are left out, and of two requests with one row either may win.
     """
     _check_ranks_and_dtypes(flat_in, offsets, req_pool_indices, pool_out)
     num_requests = int(req_pool_indices.shape[0])
     _check_lengths(int(offsets.shape[0]), num_requests, batch_block)
     _check_memory(flat_in, offsets, req_pool_indices, pool_out)
+
+    if checked:
+        with _current(flat_in.device):
+            check_scatter_inputs(flat_in, offsets, req_pool_indices, pool_out)
 
     num_tokens = int(flat_in.shape[0])
     num_rows, width = (int(size) for size in pool_out.shape)
@@ -113,21 +120,21 @@ def _check_ranks_and_dtypes(
     )
     for name, tensor, rank, _ in contract:
         if tensor.dim() != rank:
-            message = f"{_NAME} {name} must be {rank}-D, got shape {tuple(tensor.shape)}"
+            message = f"{NAME} {name} must be {rank}-D, got shape {tuple(tensor.shape)}"
             raise ValueError(message)
     for name, tensor, _, dtype in contract:
         if tensor.dtype != dtype:
-            message = f"{_NAME} {name} must be {str(dtype).removeprefix('torch.')}, got {tensor.dtype}"
+            message = f"{NAME} {name} must be {str(dtype).removeprefix('torch.')}, got {tensor.dtype}"
             raise TypeError(message)
 
 
 def _check_lengths(num_offsets: int, num_requests: int, batch_block: int | None) -> None:
     if num_offsets != num_requests + 1:
-        message = f"{_NAME} offsets length {num_offsets} != bs+1 ({num_requests + 1})"
+        message = f"{NAME} offsets length {num_offsets} != bs+1 ({num_requests + 1})"
         raise ValueError(message)
     if batch_block is not None and num_requests + 1 > batch_block:
         message = (
-            f"{_NAME} bs+1={num_requests + 1} exceeds BATCH_BLOCK={batch_block}; "
+            f"{NAME} bs+1={num_requests + 1} exceeds BATCH_BLOCK={batch_block}; "
             "bump _SCATTER_BATCH_BLOCK if real workloads need this"
         )
         raise ValueError(message)
@@ -138,11 +145,11 @@ def _check_memory(
 ) -> None:
     for name, tensor in (("offsets", offsets), ("req_pool_indices", req_pool_indices), ("pool_out", pool_out)):
         if tensor.device != flat_in.device:
-            message = f"{_NAME} {name} must be on flat_in's device {flat_in.device}, got {tensor.device}"
+            message = f"{NAME} {name} must be on flat_in's device {flat_in.device}, got {tensor.device}"
             raise ValueError(message)
     if not pool_out.is_contiguous() and _may_overlap(pool_out):
         message = (
-            f"{_NAME} pool_out must not share memory between its elements, got shape {tuple(pool_out.shape)} "
+            f"{NAME} pool_out must not share memory between its elements, got shape {tuple(pool_out.shape)} "
             f"with strides {pool_out.stride()}"
         )
         raise ValueError(message)

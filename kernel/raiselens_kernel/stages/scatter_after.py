@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -13,12 +14,13 @@ from raiselens_kernel.scatter.launch import launch_scatter_req_token_ids_kernel
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """`after` over every `of`-th case from `share` on."""
     device = torch.device(request["device"])
+    launch = functools.partial(launch_scatter_req_token_ids_kernel, checked=True)
     cases = all_cases(large=device.type == "cuda")[request["share"] :: request["of"]]
     worst: tuple[int, str] | None = None
     mismatches = 0
     for case in cases:
         try:
-            found = check(case.make(draw(request["seed"], case.name, device)), launch_scatter_req_token_ids_kernel)
+            found = check(case.make(draw(request["seed"], case.name, device)), launch)
         except Exception as error:  # noqa: BLE001 -- a case that cannot be run is a failed one
             lines = str(error).strip().splitlines() or [""]
             return {"after": _after(len(cases), mismatches + 1, f"{case.name}: {type(error).__name__}: {lines[0]}")}
