@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
+
+from typing_extensions import assert_never
 
 from raiselens_server.foresee import exceptions, strings
 from raiselens_server.foresee.attributes import MODULE_CLASS, UNKNOWN_BASE, Attributes
 from raiselens_server.foresee.binding import Arguments, BindingFailure, bind
-from raiselens_server.foresee.core import MAX_DEPTH
+from raiselens_server.foresee.core import MAX_DEPTH, fresh_uid, join_heaps
 from raiselens_server.foresee.dataclasses import DataClasses
 from raiselens_server.foresee.derived import derived
 from raiselens_server.foresee.frames import Frame, Raising
@@ -16,9 +18,11 @@ from raiselens_server.foresee.objects import (
     Bound,
     Class,
     DictObject,
+    EnumMember,
     Function,
     InstanceObject,
     ListObject,
+    ModuleObject,
     Partial,
     Pending,
     SetObject,
@@ -42,9 +46,23 @@ from raiselens_server.values.lattice import (
 )
 
 if TYPE_CHECKING:
+    from raiselens_server.foresee.objects import HeapObject
     from raiselens_server.source.ir import Expr
 
 RECURSION_LIMIT: Final = 2
+KEPT_GARBAGE: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What calling a function with certain facts gives; `unsure`: a guard in it was not decided."""
+
+    value: Value
+    unsure: bool
+
+
+BUSY: Final = Result(Unknown("recursion"), unsure=False)
+"""Stands for a result that is being computed."""
 _KEPT_DECORATORS: Final = frozenset(
     {
         "abc.abstractmethod",
@@ -309,7 +327,44 @@ class Calls(DataClasses, Attributes):
             values[name] = self.new("dict", DictObject(pairs))
         if unit.is_async or unit.body.generator:
             return Callable(Pending(function, tuple(values.items()), unit.body.generator), unit.qualname)
-        return self.run_frame(inner, frame)
+        key = self._memo_key(function, values, frame)
+        if key is None:
+            return self.run_frame(inner, frame)
+        known = self.scopes.results.get(key)
+        if known is None:
+            known = self._remember(key, inner, frame)
+        elif known is BUSY:
+            return Unknown("recursion")
+        frame.unsure = frame.unsure or known.unsure
+        return known.value
+
+    def _memo_key(self, function: Function, values: dict[str, Value], frame: Frame) -> object | None:
+        """What the result of a call depends on, None where that cannot be told or is not worth keeping."""
+        if function.closure is not None or function.module.path in self.live or frame.quiet:
+            return None
+        parts: list[object] = []
+        for name, value in values.items():
+            part = fact_key(value)
+            if part is None:
+                return None
+            parts.append((name, part))
+        return (function.unit, tuple(parts), self.ambient, frame.depth, self.replaced)
+
+    def _remember(self, key: object, inner: Frame, frame: Frame) -> Result:
+        self.scopes.results[key] = BUSY
+        unsure, frame.unsure = frame.unsure, False
+        try:
+            value = self.run_frame(inner, frame)
+        except BaseException:
+            del self.scopes.results[key]
+            raise
+        result = Result(value, frame.unsure)
+        frame.unsure = frame.unsure or unsure
+        if fact_key(value) is None:
+            del self.scopes.results[key]
+        else:
+            self.scopes.results[key] = result
+        return result
 
     def signature(self, function: Function) -> str:
         """The parameter list as written, on one line."""
@@ -347,6 +402,9 @@ class Calls(DataClasses, Attributes):
         body = unit.body
         inner.local, inner.rebound = body.assigned, body.rebound
         inner.derived = derived(unit)
+        before = self.heap
+        newest = fresh_uid()
+        self.heap = dict(before)
         falls = self.block(body.block, inner)
         if falls:
             inner.returns.append((lattice.NONE, self.heap))
@@ -355,8 +413,8 @@ class Calls(DataClasses, Attributes):
             value, heap = inner.returns[0]
             for other, other_heap in inner.returns[1:]:
                 value = lattice.join(value, other)
-                heap = _joined(heap, other_heap)
-            self.heap = heap
+                heap = join_heaps(heap, other_heap)
+            self.heap = self._kept_heap(heap, before, newest, value)
             return value
         if inner.raises:
             # The last one is reached where the guards before it pass, which undecided guards mostly do.
@@ -368,6 +426,33 @@ class Calls(DataClasses, Attributes):
                 last.alternatives = tuple(dict.fromkeys(r.cls for r in inner.raises if r is not last))
             raise last
         return Unknown("no-return")
+
+    def _kept_heap(
+        self, heap: dict[int, HeapObject], before: dict[int, HeapObject], newest: int, value: Value
+    ) -> dict[int, HeapObject]:
+        """The heap without objects that died with the callee; a heap that only grows makes every branch dear."""
+        if len(heap) - len(before) < KEPT_GARBAGE:
+            return heap
+        reached: set[int] = set()
+        roots: list[Value] = [value]
+        for uid, contents in heap.items():
+            if uid < newest and before.get(uid) is not contents:
+                roots.extend(held_by(contents))
+        while roots:
+            match roots.pop():
+                case Ref(uid=uid) if uid not in reached:
+                    reached.add(uid)
+                    if uid in heap:
+                        roots.extend(held_by(heap[uid]))
+                case Seq(items=items) | Union(options=items):
+                    roots.extend(items)
+                case Callable(target=Function(closure=None) | Class(closure=None) | EnumMember() | ModuleObject()):
+                    pass
+                case Callable():
+                    return heap
+                case _:
+                    pass
+        return {uid: contents for uid, contents in heap.items() if uid < newest or uid in reached}
 
     def run_pending(self, pending: Pending, frame: Frame) -> Value:
         """Run the body of a coroutine, or of a generator up to its first `yield`."""
@@ -534,16 +619,43 @@ class Calls(DataClasses, Attributes):
                 return Unknown("decorator")
 
 
+def fact_key(value: Value) -> object | None:
+    """A hashable stand-in for what is known of a value, its provenance included; None for mutable objects."""
+    match value:
+        case Unknown():
+            return "?"
+        case Tensor():
+            return (value, value.dtype_site, value.shape_site, value.device_site)
+        case Seq(items=items) | Union(options=items):
+            keys = tuple(fact_key(item) for item in items)
+            return None if None in keys else (type(value), getattr(value, "kind", ""), keys)
+        case Ref():
+            return None
+        case Callable(target=target):
+            if isinstance(target, (Function, Class)):
+                return target if target.closure is None else None
+            return value if isinstance(target, EnumMember) else None
+        case _:
+            return value
+
+
 def _prepend(receiver: Value, arguments: Arguments) -> Arguments:
     return Arguments(
         (receiver, *arguments.positional), arguments.keywords, arguments.open_positional, arguments.open_keywords
     )
 
 
-def _joined(left: dict[int, Any], right: dict[int, Any]) -> dict[int, Any]:
-    from raiselens_server.foresee.core import join_heaps  # noqa: PLC0415 - a cycle of modules otherwise
+def held_by(contents: HeapObject) -> tuple[Value, ...]:
+    """The values that an object holds."""
+    match contents:
+        case ListObject(items=items) | SetObject(items=items):
+            return items or ()
+        case DictObject(items=pairs):
+            return tuple(item for pair in pairs or () for item in pair)
+        case InstanceObject(attributes=attributes):
+            return tuple(item for _, item in attributes)
+        case _:
+            assert_never(contents)
 
-    return join_heaps(left, right)
 
-
-__all__ = ["Calls", "ListObject", "SetObject"]
+__all__ = ["Calls"]

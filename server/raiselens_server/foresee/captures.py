@@ -22,9 +22,9 @@ class Captures(Core):
         """The objects that calling `target` may change."""
         match target:
             case Function(unit=unit, closure=closure):
-                return self._captured(names_of(unit), closure)
+                return () if closure is None else self._captured(names_of(unit), closure)
             case Class(unit=unit, closure=closure):
-                return self._captured(names_deep(unit.block), closure)
+                return () if closure is None else self._captured(names_of(unit), closure)
             case Bound(function=function, receiver=receiver):
                 return (receiver, *(self.reached_from(function) if isinstance(function, Function) else ()))
             case Super(receiver=receiver):
@@ -57,10 +57,10 @@ def _has_state(target: object, scope: Frame) -> bool:
     )
 
 
-def names_of(unit: FunctionUnit) -> frozenset[str]:
-    """The names that a function and those nested in it read."""
+def names_of(unit: FunctionUnit | ClassUnit) -> frozenset[str]:
+    """The names that a function or class reads, those nested in it included."""
     if unit.read is None:
-        unit.read = frozenset(names_deep(unit.body.block))
+        unit.read = frozenset(names_deep(unit.block if isinstance(unit, ClassUnit) else unit.body.block))
     return unit.read
 
 

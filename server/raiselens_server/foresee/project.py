@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _UNKNOWN_AMBIENT: Final = Ambient(dtypes.FLOATING, None)
 _SCRIPT_AMBIENT: Final = Ambient(frozenset({"float32"}), Device("cpu"))
+FUNCTION_DEPTH: Final = 4
+"""Where a function or an imported module starts, of MAX_DEPTH: a script is followed deeper, for its facts are known."""
 _SETTERS: Final = (b"set_default_dtype", b"set_default_device", b"set_default_tensor_type")
 
 
@@ -218,7 +220,8 @@ class Project:
         plain = script and not any(setter in module.source for setter in _SETTERS)
         run = RootRun(self.scopes, _SCRIPT_AMBIENT if plain else _UNKNOWN_AMBIENT, self.is_named)
         run.replaced = module.patched
-        frame = Frame(None, module, 0, {}, None, None, 0, rebound=module.rebound, live=True)
+        depth = 0 if script else FUNCTION_DEPTH
+        frame = Frame(None, module, 0, {}, None, None, depth, rebound=module.rebound, live=True)
         run.live[module.path] = frame
         self._run(run, module.block, frame)
         return run
@@ -235,7 +238,7 @@ class Project:
             {},
             None,
             None,
-            0,
+            FUNCTION_DEPTH,
             local=body.assigned,
             rebound=body.rebound,
             owner=owner,

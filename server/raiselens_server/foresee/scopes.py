@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.foresee.frames import Frame, Raising
 from raiselens_server.foresee.objects import UNKNOWN_CONTENTS, Class, Function, InstanceObject, ModuleObject
@@ -46,6 +46,7 @@ class Scopes:
         self._values: dict[tuple[str, str], Value] = {}
         self._named: dict[str, Value] = {}
         self._busy: set[tuple[str, str]] = set()
+        self.results: dict[object, Any] = {}
         self.static: Run | None = None
         self.version: tuple[int, int] = (3, 11)
 
@@ -99,6 +100,7 @@ class Scopes:
         """Forget evaluated names; parsed files stay."""
         self._values.clear()
         self._named.clear()
+        self.results.clear()
         self.heap.clear()
 
     def find_module(self, dotted: str, importer: Module) -> Module | None:

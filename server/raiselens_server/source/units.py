@@ -84,3 +84,4 @@ class ClassUnit:
     base: int
     start: int
     end: int
+    read: frozenset[str] | None = field(default=None, repr=False)
