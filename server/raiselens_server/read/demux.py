@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from raiselens_server.read.formats import ipython, lone, native, pytest, python, rich
 from raiselens_server.read.kinds import HEADER, FrameLine, Header, Link, classify, parse_frame
-from raiselens_server.read.learned import Template, learn
+from raiselens_server.read.learned import Template, learn, speaker
 from raiselens_server.read.lines import Line, join, strip_escapes
 from raiselens_server.read.prefix import NONE, Prefix, split_prefix
 from raiselens_server.read.torn import tear
@@ -219,7 +219,8 @@ class Demux:
     def _confirms(self, guess: _Hypothesis, line: Line) -> bool:
         """Whether the line shows that what stood before the header stands before every line."""
         found = guess.template.match(line.text)
-        if found is not None and line.text[found[0] :].lstrip().startswith('File "'):
+        rest = line.text[found[0] :].lstrip() if found is not None else ""
+        if rest.startswith('File "') or (rest.startswith(HEADER) and guess.template.is_tag):
             self.templates = [guess.template, *self.templates][:_MAX_TEMPLATES]
             return True
         if self.now > guess.until or isinstance(classify(line.text), FrameLine):
@@ -234,7 +235,7 @@ class Demux:
             return
         target = self._stream(prefix.key)
         target.unit, target.shape = unit, None
-        unit.tag = prefix.key.replace("~", "").strip(" :|>")
+        unit.tag = speaker(prefix.key)
 
     def _whole(self, line: Line, prefix: Prefix) -> Line:
         """A line that the collector had cut, put together; its parts are kept until the last of them comes."""
@@ -324,7 +325,7 @@ class Demux:
             unit = self._learn_at(stream, line, prefix)
             if unit is None:
                 return
-        unit.tag, unit.level = unit.tag or prefix.key, prefix.level
+        unit.tag, unit.level = unit.tag or speaker(prefix.key), prefix.level
         stream.unit = unit
         self.open += 1
         if isinstance(unit, python.PythonUnit):
@@ -348,7 +349,7 @@ class Demux:
             self.headers.append(stream)
         if isinstance(kind, Header) and line.text[: kind.offset].strip(" +"):
             text = line.text
-            template = learn(text[: kind.offset], text[text.index(HEADER) + len(HEADER) :].removeprefix(":"))
+            template = learn(text[: kind.offset], text.partition(HEADER)[2].removeprefix(":"))
             if template is not None:
                 self.hypothesis = _Hypothesis(template, stream, self.now + 24)
 

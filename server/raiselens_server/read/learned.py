@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 _DIGITS = re.compile(r"\d+")
 _TIMES = re.compile(r"\d+(?:[:.,/T-]\d+)+Z?|(?<=#)\d+|(?<![\w=-])\d{6,}")
+_WORDS = re.compile(r"[A-Za-z]{3,}")
+_MOST_WORDS = 3
 _LONGEST = 160
 
 
@@ -21,6 +23,11 @@ class Template:
     pattern: re.Pattern[str]
     bare: re.Pattern[str]
     suffix: str
+
+    @property
+    def is_tag(self) -> bool:
+        """Whether the prefix names something, and is no sentence that introduces the traceback."""
+        return len(_WORDS.findall(self.pattern.pattern)) <= _MOST_WORDS
 
     def match(self, text: str) -> tuple[int, str] | None:
         """How much of `text` is prefix, and the speaker's key."""
@@ -36,10 +43,18 @@ class Template:
         return text
 
 
+def speaker(key: str) -> str:
+    """The key as a name to show: without the marks around it."""
+    return key.replace("~", "").strip(" :|>")
+
+
 def learn(prefix: str, suffix: str = "") -> Template | None:
     """The template of a prefix as it was seen once; None for what is no prefix."""
     if not prefix.strip() or len(prefix) > _LONGEST or '"' in prefix or "{" in prefix:
         return None
-    shape = r"\d+".join(re.escape(part) for part in _DIGITS.split(prefix))
-    bare = r"\d+".join(re.escape(part) for part in _DIGITS.split(prefix.rstrip()))
+    # Numbers at the start are often padded to one width.
+    padding = " {0,6}" if prefix.lstrip()[0].isdigit() else ""
+    text = prefix.lstrip(" ") if padding else prefix
+    shape = padding + r"\d+".join(re.escape(part) for part in _DIGITS.split(text))
+    bare = padding + r"\d+".join(re.escape(part) for part in _DIGITS.split(text.rstrip()))
     return Template(re.compile(shape), re.compile(bare), suffix.rstrip())

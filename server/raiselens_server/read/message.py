@@ -56,6 +56,7 @@ _PROCESS = re.compile(r"Process [\w.:-]{1,80}:$|make\[\d+\]: |[\w./-]{1,80}: lin
 _LOCATED_WARNING = re.compile(r"[^\s:]{1,300}:\d{1,7}: \w{0,60}Warning: ")
 _BAR = re.compile(r"[^|]{0,200}?\d{1,3}%\s?\|")
 _BANNER = re.compile(r"(?:={3,}|-{5,}|!{5,}|_{5,}|\*{3,}) [^=\n]{0,160} (?:={3,}|-{5,}|!{5,}|_{5,}|\*{3,})$")
+_NATIVE = re.compile(r"\d{1,3} +0x[0-9a-f]{2,16}[ :]|\[[\w.-]{1,60}:\d{1,9}\] \*\*\*")
 _EXCERPT = re.compile(r"at \d{1,6}:\d{1,6}:")
 
 _MAX_HELD = 48
@@ -74,6 +75,7 @@ def ends_message(text: str) -> bool:
         _PROMPT.match(head)
         or _PROCESS.match(head)
         or _LOCATED_WARNING.match(head)
+        or _NATIVE.match(head)
         or ("%" in head and _BAR.match(head))
         or _BANNER.match(head)
         or " [00:00<" in head

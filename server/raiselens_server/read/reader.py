@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from raiselens_server.error import RaisedError
 
 _BLOCK = 1 << 18
-# A marker may stand a little below the line that a unit begins with.
+# A marker may stand a little below the line that says what it is.
 _LOOK_BACK = 3
 
 
@@ -32,6 +32,8 @@ class Reader:
         self._gate = Gate() if gated else None
         self._tail: list[bytes] = []
         self._number = 1
+        self._above = b""
+        """The last lines that were passed over: what comes next may need them."""
         self._wrap = Unwrapper()
         self._demux = Demux()
         self._fold = Fold()
@@ -87,7 +89,11 @@ class Reader:
 
     def _block(self, data: bytes) -> None:
         """Read a block of whole lines: line by line from each marker on, until nothing is open."""
-        hits = self._gate.hits(data) if self._gate is not None else None
+        hits: list[int] | None = None
+        if self._gate is not None:
+            self._number -= _lines_in(self._above)
+            data, self._above = self._above + data, b""
+            hits = self._gate.hits(data)
         at = index = 0
         while at < len(data):
             end = data.find(b"\n", at) + 1 or len(data)
@@ -96,6 +102,7 @@ class Reader:
                     index += 1
                 if index == len(hits):
                     self._number += _lines_in(data[at:] if at else data)
+                    self._above = data[_back(data, at, len(data) - 1) :]
                     return
                 start = _back(data, at, hits[index])
                 self._number += _lines_in(data[at:start])

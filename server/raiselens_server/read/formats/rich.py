@@ -110,6 +110,8 @@ class RichUnit:
             return self.blanks <= 8
         if self.draft is None:
             return self._class_line(line)
+        if self.column and text[: self.column].strip():
+            return False
         stripped = text[self.column :].rstrip() if not text[: self.column].strip() else text.rstrip()
         if not stripped:
             self.blanks += 1
