@@ -1,7 +1,7 @@
-r"""Launch the kernel once for each case and each launch setting, for a memory checker to watch.
+r"""Launch both kernels once for each case and each launch setting, for a memory checker to watch.
 
     PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck \
-        --kernel-name kernel_substring=scatter_req_token_ids python -m raiselens_kernel.scatter.sanitize
+        --kernel-name kernel_substring=scatter_ python -m raiselens_kernel.scatter.sanitize
 
 Without torch's caching allocator every tensor is an allocation of its own, so that a step outside one is seen.
 """
@@ -29,6 +29,7 @@ def main() -> int:
                 req_pool_indices=inputs.req_pool_indices,
                 pool_out=inputs.pool_out,
                 settings=settings,
+                checked=True,
             )
             count += 1
         torch.cuda.synchronize()
