@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from raiselens_catalog.template import Hole, Template
+from raiselens_catalog.template import BLANKS, Hole, Template
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -99,7 +99,7 @@ class TemplateIndex:
 
     def matching(self, message: str) -> list[int]:
         """The rows whose templates match the whole message, in no order that means anything."""
-        text = message.encode("utf-8", "surrogatepass")
+        text = message.rstrip(BLANKS).encode("utf-8", "surrogatepass")
         starts, postings = self.starts, self.postings
         return [
             row
@@ -156,10 +156,11 @@ class TemplateIndex:
 
 
 def template_bytes(template: Template) -> bytes:
-    """The template in UTF-8, `HOLE` for each hole."""
-    return b"".join(
+    """The template in UTF-8, `HOLE` for each hole, without the blanks at its end."""
+    body = b"".join(
         HOLE if isinstance(part, Hole) else part.encode("utf-8", "surrogatepass") for part in template.parts
     )
+    return body.rstrip(BLANKS.encode())
 
 
 def _template_anchors(body: bytes) -> Iterator[int]:

@@ -4,7 +4,8 @@
 
 A template is compared with the *whole* message: its first literal begins it, its last one ends it, those between are
 found leftmost one after another, so a hole at the end takes everything that is left. This is linear in the message and
-needs no regular expression; a hole may be empty and may hold line breaks.
+needs no regular expression; a hole may be empty and may hold line breaks. Blanks at the very end count for nothing, on
+either side: what prints and collects messages drops or adds them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 SLUG_LENGTH: Final = 160
 """Slugs longer than this are cut at a word and end in a hash of the whole template."""
+
+BLANKS: Final = " \t\r\n"
+"""What does not count at the end of a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +118,19 @@ class Template:
 
     def _hole_spans(self, message: str) -> list[tuple[int, int]] | None:
         parts = self.parts
-        begin, end = 0, len(message)
+        if parts and isinstance(parts[-1], str):
+            parts = (*parts[:-1], parts[-1].rstrip(BLANKS))
+        begin, end = 0, len(message.rstrip(BLANKS))
         if parts and isinstance(parts[0], str):
-            if not message.startswith(parts[0]):
+            if not message.startswith(parts[0], 0, end):
                 return None
             begin = len(parts[0])
             if len(parts) == 1:
                 return [] if begin == end else None
         if isinstance(parts[-1], str):
-            end -= len(parts[-1])
-            if end < begin or not message.endswith(parts[-1]):
+            if end - len(parts[-1]) < begin or not message.endswith(parts[-1], begin, end):
                 return None
+            end -= len(parts[-1])
         spans: list[tuple[int, int]] = []
         open_at: int | None = None
         at = begin
