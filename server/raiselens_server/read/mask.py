@@ -40,6 +40,9 @@ _SECRET = re.compile(
     r"(?i)(?P<lead>\b[\w-]{0,40}(?:api[_-]?key|secret|token|passwd|password|access[_-]?key|credentials?)[\w-]{0,20}"
     r"[\"']? {0,2}[=:] {0,2}[\"']?)(?P<value>[^\s\"',;&)\]}]{4,2000})"
 )
+_OPTION = re.compile(
+    r"(?i)(?P<lead>--[\w-]{0,40}(?:api[_-]?key|secret|token|passwd|password)[ ])(?P<value>[^\s\"']{4,2000})"
+)
 _KEEP = frozenset({"none", "null", "true", "false", "0.0.0.0", "127.0.0.1", "localhost"})  # noqa: S104
 _NOT_USERS = frozenset({"root", "runner", "user", "ubuntu", "git"})
 
@@ -63,6 +66,7 @@ def mask(text: str, *, users: tuple[str, ...] = (), hosts: tuple[str, ...] = ())
     text = _TOKEN.sub("<token>", text)
     text = _BEARER.sub(r"\g<lead><token>", text)
     text = _SECRET.sub(_secret, text)
+    text = _OPTION.sub(_secret, text)
     text = _HOME.sub(r"\g<lead><user>", text)
     text = _WINDOWS_HOME.sub(r"\g<lead><user>", text)
     text = _MAIL.sub("<email>", text)
