@@ -6,7 +6,8 @@ way one came.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import os
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,11 @@ from raiselens_server.error import Diagnosis, Foreseen, Observed, RecordMatch, R
 from raiselens_server.foresee import Project
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from raiselens_catalog import Catalog
-    from raiselens_server.error import Frame, Hole, Place, RaisedError, Repair
+    from raiselens_catalog import Candidate, Catalog, Entry
+    from raiselens_catalog.memory import MemorySource
+    from raiselens_server.error import Place, RaisedError, Repair
     from raiselens_server.foresee import Statistics
     from raiselens_server.read import Reading
     from raiselens_server.source.environment import Environment
@@ -45,32 +47,24 @@ def check(project: Project, catalog: Catalog, path: str, text: str | None = None
     return Checked(report.file, diagnoses, report.statistics)
 
 
-def explain(project: Project | None, catalog: Catalog, errors: Sequence[RaisedError]) -> tuple[Diagnosis, ...]:
-    """Match observed errors, and repair those whose frames lie in the project's files."""
-    return tuple(
-        Diagnosis(error, match_record(catalog, error), () if project is None else _repairs_of_observed(project, error))
-        for error in errors
-    )
-
-
 def match_record(catalog: Catalog, error: RaisedError) -> RecordMatch | None:
     """The catalog's answer for one error. What a run has not printed yet is never matched by resemblance."""
-    holes: tuple[Hole, ...] = ()
     match error.origin:
         case Foreseen() if not error.message:
             entry = catalog.match_guard(error.origin.callee, error.origin.condition)
             return None if entry is None else RecordMatch(entry.record.id, entry.record.slug, "exact")
-        case Foreseen():
-            holes = error.origin.holes
+        case Foreseen(holes=holes):
+            found = catalog.match(error.class_name, error.message, frames=error.frames, holes=holes, limit=1)
+            return _record_match(found[0]) if found and found[0].how is not How.FUZZY else None
         case Observed():
-            pass
+            found = catalog.match(error.class_name, error.message, frames=error.frames, limit=1)
+            return _record_match(found[0]) if found else None
         case _:
             assert_never(error.origin)
-    candidates = catalog.match(error.class_name, error.message, frames=error.frames, holes=holes, limit=1)
-    if not candidates or (isinstance(error.origin, Foreseen) and candidates[0].how is How.FUZZY):
-        return None
-    best = candidates[0]
-    return RecordMatch(best.id, best.slug, best.how.value, dict(best.captures))
+
+
+def _record_match(candidate: Candidate) -> RecordMatch:
+    return RecordMatch(candidate.id, candidate.slug, candidate.how.value, dict(candidate.captures))
 
 
 def finding_at(diagnoses: Sequence[Diagnosis], file: str, line: int) -> Diagnosis | None:
@@ -90,28 +84,6 @@ def finding_at(diagnoses: Sequence[Diagnosis], file: str, line: int) -> Diagnosi
     return None
 
 
-def foreseen_twin(project: Project, error: RaisedError) -> RaisedError | None:
-    """The finding that foresees an observed error: at the deepest of its frames that has one of its class.
-
-    The run has proved the raise, so that what foreseeing knows of that statement (provenance, places) holds for it.
-    """
-    for frame in reversed(error.frames):
-        if not Path(frame.file).is_file():
-            continue
-        try:
-            report = project.check(frame.file)
-        except OSError:
-            continue
-        for foreseen in report.errors:
-            match foreseen.origin:
-                case Foreseen(place=place) if place.span.line <= frame.line <= place.span.end_line:
-                    if _same_class(foreseen.class_name, error.class_name):
-                        return foreseen
-                case _:
-                    pass
-    return None
-
-
 def _same_class(left: str, right: str) -> bool:
     """Whether two class names agree; a traceback prints the module path, a source may not."""
     return left.rpartition(".")[2] == right.rpartition(".")[2]
@@ -125,23 +97,17 @@ def repairs_of(project: Project, error: RaisedError) -> tuple[Repair, ...]:
     return repairs_for(project, error)
 
 
-def _repairs_of_observed(project: Project, error: RaisedError) -> tuple[Repair, ...]:
-    match error.origin:
-        case Observed(role=Role.SUMMARY | Role.WARNING):
-            return ()
-        case _:
-            pass
-    twin = foreseen_twin(project, error)
-    return () if twin is None else repairs_of(project, twin)
-
-
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """The errors of a text with their records; `primary` is the index of the one to look at first."""
+    """The errors of a text with their records; `primary` is the index of the one to look at first.
+
+    `local` are the files of frames that are on this machine, by the name that was printed.
+    """
 
     diagnoses: tuple[Diagnosis, ...]
     primary: int | None
     why: str = ""
+    local: Mapping[str, str] = field(default_factory=dict)
 
 
 class Explainer:
@@ -150,12 +116,18 @@ class Explainer:
     def __init__(
         self, catalog: Catalog, environment: Environment, root: Path, path_map: tuple[tuple[str, str], ...] = ()
     ) -> None:
-        """Frames are looked for as printed, then by `path_map` (there → here), then relative to `root`."""
+        """Frames are looked for by `path_map` (there → here), as printed, in the libraries, and by the end of their path."""
+        from raiselens_server.read.paths import PathMap, Places
+
         self.catalog = catalog
         self.environment = environment
-        self.root = root
-        self.path_map = path_map
         self.project = Project(environment, [str(root)])
+        self._root = str(root.absolute())
+        maps = tuple(PathMap(there.rstrip("/") or "/", here) for there, here in path_map)
+        home = str(Path.home()) if os.environ.get("HOME") else ""
+        self._places = Places(maps, (self._root,), environment.search_path, home)
+        self._mined: dict[str, MemorySource] = {}
+        self._entries: dict[str, Entry] = {}
 
     def explain_text(self, text: str) -> Explained:
         """Find the errors of a whole text, and explain them."""
@@ -165,22 +137,76 @@ class Explainer:
         return self.explain(read_text(text))
 
     def explain(self, reading: Reading) -> Explained:
-        """Match every error of `reading`, and repair those whose frames lie in files of this machine."""
-        errors = [
-            replace(error, frames=tuple(self._located(frame) for frame in error.frames)) for error in reading.errors
-        ]
-        return Explained(explain(self.project, self.catalog, errors), reading.primary, reading.why)
+        """Match every error of `reading`, and repair those whose frames lie in files of the workspace."""
+        from raiselens_server.read.paths import locate
 
-    def _located(self, frame: Frame) -> Frame:
-        """The frame with its file's path on this machine, where there is such a file."""
-        for candidate in self._candidates(frame.file):
-            if candidate.is_file():
-                return replace(frame, file=str(candidate))
-        return frame
+        files = dict.fromkeys(frame.file for error in reading.errors for frame in error.frames)
+        found = {file: locate(file, self._places, os.path.isfile) for file in files}
+        local = {file: path for file, path in found.items() if path is not None}
+        diagnoses = tuple(self._diagnosis(error, local) for error in reading.errors)
+        return Explained(diagnoses, reading.primary, reading.why, local)
 
-    def _candidates(self, file: str) -> list[Path]:
-        # The longest prefix says most.
-        mapped = sorted((pair for pair in self.path_map if file.startswith(pair[0])), key=lambda pair: -len(pair[0]))
-        candidates = [Path(here + file[len(there) :]) for there, here in mapped]
-        path = Path(file)
-        return [*candidates, path if path.is_absolute() else self.root / path]
+    def entry(self, diagnosis: Diagnosis) -> Entry | None:
+        """The record of one of these diagnoses, also where it was mined from the file that raised."""
+        if diagnosis.record is None:
+            return None
+        key = diagnosis.record.record_id
+        return self.catalog.get(key) or self._entries.get(key)
+
+    def _diagnosis(self, error: RaisedError, local: Mapping[str, str]) -> Diagnosis:
+        match error.origin:
+            case Observed(role=Role.SUMMARY | Role.WARNING):
+                return Diagnosis(error, match_record(self.catalog, error))
+            case _:
+                pass
+        record = match_record(self.catalog, error)
+        if (record is None or record.how != How.EXACT.value) and error.frames:
+            record = self._mined_record(error, local.get(error.frames[-1].file)) or record
+        twin = self._foreseen_twin(error, local)
+        return Diagnosis(error, record, () if twin is None else repairs_of(self.project, twin))
+
+    def _mined_record(self, error: RaisedError, raising: str | None) -> RecordMatch | None:
+        """What the file that raised says itself, as it is installed: any library is explained without a catalog of it."""
+        if raising is None:
+            return None
+        if raising not in self._mined:
+            from raiselens_catalog.spot import mine_on_the_spot
+
+            try:
+                self._mined[raising] = mine_on_the_spot(raising, Path(raising).read_bytes())
+            except OSError:
+                return None
+        also = [self._mined[raising]]
+        found = self.catalog.match(error.class_name, error.message, frames=error.frames, also=also, limit=1)
+        if not found or found[0].how is How.FUZZY:
+            return None
+        self._entries[found[0].id] = found[0].entry
+        return _record_match(found[0])
+
+    def _foreseen_twin(self, error: RaisedError, local: Mapping[str, str]) -> RaisedError | None:
+        """The finding that foresees an observed error: at the deepest of its frames in the workspace that has one.
+
+        The run has proved the raise, so that what foreseeing knows of that statement (provenance, places) holds for it.
+        """
+        from raiselens_server.read.paths import in_workspace
+
+        for frame in reversed(error.frames):
+            path = local.get(frame.file)
+            if path is None or not in_workspace(path, (self._root,)):
+                continue
+            try:
+                report = self.project.check(path)
+            except OSError:
+                continue
+            for foreseen in report.errors:
+                if _holds(foreseen, frame.line) and _same_class(foreseen.class_name, error.class_name):
+                    return foreseen
+        return None
+
+
+def _holds(error: RaisedError, line: int) -> bool:
+    match error.origin:
+        case Foreseen(place=place):
+            return place.span.line <= line <= place.span.end_line
+        case _:
+            return False

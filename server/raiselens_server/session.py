@@ -163,7 +163,9 @@ class Session:
 
     def entry(self, diagnosis: Diagnosis, near: Path) -> Entry | None:
         """The record of a diagnosis, with its source as installed."""
-        return None if diagnosis.record is None else self.record(diagnosis.record.record_id, near)
+        room = self.room(near)
+        entry = room.explainer.entry(diagnosis)
+        return None if entry is None else with_installed_source(entry, room.environment.search_path)
 
     def record(self, key: str, near: Path) -> Entry | None:
         """The record of an id or slug, with its source as installed."""
@@ -173,10 +175,11 @@ class Session:
 
     def link(self, diagnosis: Diagnosis, near: Path) -> str | None:
         """Where the rule is described: the team's site, else the guard at its pinned source."""
-        entry = self.entry(diagnosis, near)
+        room = self.room(near)
+        entry = room.explainer.entry(diagnosis)
         if entry is None:
             return None
-        site = self.room(near).settings.site
+        site = room.settings.site
         return f"{site.rstrip('/')}/errors/{entry.record.id}.html" if site else entry.record.github_url
 
     def facts(self, path: Path) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from raiselens_server.cli.options import (
     interpreter_for,
     open_catalog,
     print_json,
-    record_in,
     settings_for,
     where_options,
 )
@@ -169,18 +168,14 @@ def _print(explainer: Explainer, explained: Explained, form: str, *, one_line: b
         case "json" if one_line:
             import json
 
-            print(json.dumps(explain_object(explained.diagnoses, explained.primary, str, explained.why)))
+            print(json.dumps(explain_object(explained)))
         case "json":
-            print_json(explain_object(explained.diagnoses, explained.primary, str, explained.why))
+            print_json(explain_object(explained))
         case "markdown":
             from raiselens_server.present.markdown import explained_markdown
 
-            emit_page(explained_markdown(explained, explainer.catalog, explainer.environment.search_path))
+            emit_page(explained_markdown(explained, explainer))
         case _ if explained.diagnoses:
-            emit(
-                explained_text(
-                    explained.diagnoses, explained.primary, record_in(explainer.catalog), str, why=explained.why
-                )
-            )
+            emit(explained_text(explained, explainer.entry))
         case _:
             print("No error found.")

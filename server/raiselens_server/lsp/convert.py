@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -12,7 +11,7 @@ from raiselens_server.lsp.lines import uri_of
 from raiselens_server.present.headline import headline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from raiselens_server.error import Diagnosis, Edit, Foreseen, Place
     from raiselens_server.lsp.lines import FrozenTable
@@ -58,6 +57,7 @@ def observed_diagnostic(
     diagnosis: Diagnosis,
     table: FrozenTable,
     href: str | None,
+    local: Mapping[str, str],
     *,
     primary: bool,
 ) -> types.Diagnostic | None:
@@ -75,16 +75,16 @@ def observed_diagnostic(
         source=SOURCE,
         code=code,
         code_description=None if href is None or code is None else types.CodeDescription(href),
-        related_information=list(_frames(diagnosis)) or None,
+        related_information=list(_frames(diagnosis, local)) or None,
     )
 
 
-def _frames(diagnosis: Diagnosis) -> Iterable[types.DiagnosticRelatedInformation]:
+def _frames(diagnosis: Diagnosis, local: Mapping[str, str]) -> Iterable[types.DiagnosticRelatedInformation]:
     """The innermost frames whose files are on this machine."""
-    here = [frame for frame in diagnosis.error.frames if Path(frame.file).is_absolute() and Path(frame.file).is_file()]
+    here = [frame for frame in diagnosis.error.frames if frame.file in local]
     for frame in reversed(here[-MOST_FRAMES:]):
         start = types.Position(max(frame.line - 1, 0), 0)
-        location = types.Location(uri_of(frame.file), types.Range(start, start))
+        location = types.Location(uri_of(local[frame.file]), types.Range(start, start))
         yield types.DiagnosticRelatedInformation(location, f"in {frame.function}")
 
 

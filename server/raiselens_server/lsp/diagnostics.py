@@ -101,6 +101,7 @@ def _looked_at(server: RaiselensServer, snapshot: Snapshot) -> list[types.Diagno
                 diagnosis,
                 snapshot.table,
                 session.link(diagnosis, snapshot.near),
+                explained.local,
                 primary=number == explained.primary,
             )
             for number, diagnosis in enumerate(explained.diagnoses)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -23,9 +22,11 @@ async def links(server: RaiselensServer, params: types.DocumentLinkParams) -> li
         explained = server.session().explain(snapshot.text, snapshot.near)
         frames = [frame for diagnosis in explained.diagnoses for frame in diagnosis.error.frames]
         return [
-            types.DocumentLink(snapshot.table.range(frame.place), f"{uri_of(frame.file)}#L{frame.line}")
+            types.DocumentLink(
+                snapshot.table.range(frame.place), f"{uri_of(explained.local[frame.file])}#L{frame.line}"
+            )
             for frame in frames
-            if frame.place is not None and Path(frame.file).is_file()
+            if frame.place is not None and frame.file in explained.local
         ]
 
     return await server.worker.ask(look)

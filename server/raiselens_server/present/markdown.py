@@ -11,10 +11,7 @@ from raiselens_server.installed import with_installed_source
 from raiselens_server.present.headline import condition_of, headline
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from raiselens_catalog import Catalog
-    from raiselens_server.diagnose import Explained
+    from raiselens_server.diagnose import Explained, Explainer
     from raiselens_server.error import Diagnosis
 
 _TICKS = re.compile(r"`+")
@@ -54,15 +51,16 @@ def observed_markdown(diagnosis: Diagnosis) -> str:
     return "  \n".join(parts)
 
 
-def explained_markdown(explained: Explained, catalog: Catalog, search_path: Sequence[str]) -> str:
+def explained_markdown(explained: Explained, explainer: Explainer) -> str:
     """A page for each error that has a record, the primary one first, and a heading for each that has none."""
     order = sorted(range(len(explained.diagnoses)), key=lambda number: number != explained.primary)
     pages = []
     for number in order:
         diagnosis = explained.diagnoses[number]
-        entry = catalog.get(diagnosis.record.record_id) if diagnosis.record is not None else None
+        entry = explainer.entry(diagnosis)
         if entry is not None:
-            pages.append(record_page(with_installed_source(entry, search_path), catalog))
+            entry = with_installed_source(entry, explainer.environment.search_path)
+            pages.append(record_page(entry, explainer.catalog))
         else:
             pages.append(f"# {escape(headline(diagnosis.error))}\n\nNo record of the catalog matches this error.\n")
     return "\n---\n\n".join(pages)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from raiselens_server.error import Foreseen, Observed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
+    from raiselens_server.diagnose import Explained
     from raiselens_server.error import Diagnosis, Edit, Frame, Repair
     from raiselens_server.foresee import Statistics
     from raiselens_server.source.files import Skipped
@@ -88,15 +89,13 @@ def finding_object(diagnosis: Diagnosis, shown: Callable[[str], str]) -> dict[st
     return finding
 
 
-def explain_object(
-    diagnoses: Iterable[Diagnosis], primary: int | None, shown: Callable[[str], str], why: str = ""
-) -> dict[str, Any]:
+def explain_object(explained: Explained) -> dict[str, Any]:
     """What `raiselens explain --format json` prints, and what the editor gets for a text."""
-    errors = [_observed_object(diagnosis, shown) for diagnosis in diagnoses]
-    return {"schema": SCHEMA, "primary": primary, "why": why, "errors": errors}
+    errors = [_observed_object(diagnosis, explained.local) for diagnosis in explained.diagnoses]
+    return {"schema": SCHEMA, "primary": explained.primary, "why": explained.why, "errors": errors}
 
 
-def _observed_object(diagnosis: Diagnosis, shown: Callable[[str], str]) -> dict[str, Any]:
+def _observed_object(diagnosis: Diagnosis, local: Mapping[str, str]) -> dict[str, Any]:
     error, origin, record = diagnosis.error, diagnosis.error.origin, diagnosis.record
     if not isinstance(origin, Observed):
         raise TypeError("`explain` lists observed errors; a foreseen one is a finding")
@@ -106,14 +105,14 @@ def _observed_object(diagnosis: Diagnosis, shown: Callable[[str], str]) -> dict[
         "line": origin.line,
         "column": origin.column,
         "role": origin.role.value,
-        "frames": [_frame(frame, shown) for frame in error.frames],
+        "frames": [_observed_frame(frame, local) for frame in error.frames],
         "ranks": list(origin.ranks),
         "count": origin.count,
         "prefix": origin.prefix,
         "record": None
         if record is None
         else {"id": record.record_id, "slug": record.slug, "how": record.how, "captures": dict(record.captures)},
-        "repairs": [repair_object(repair, shown) for repair in diagnosis.repairs],
+        "repairs": [repair_object(repair, str) for repair in diagnosis.repairs],
     }
 
 
@@ -142,3 +141,10 @@ def _edit(edit: Edit, shown: Callable[[str], str]) -> dict[str, Any]:
 
 def _frame(frame: Frame, shown: Callable[[str], str]) -> dict[str, Any]:
     return {"file": shown(frame.file), "line": frame.line, "function": frame.function}
+
+
+def _observed_frame(frame: Frame, local: Mapping[str, str]) -> dict[str, Any]:
+    """A frame as printed, and where its file is on this machine if it goes by another path here."""
+    here = local.get(frame.file, frame.file)
+    shown = _frame(frame, str)
+    return shown if here == frame.file else shown | {"local": here}

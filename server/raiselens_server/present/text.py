@@ -13,9 +13,10 @@ from raiselens_server.present.headline import condition_of, headline, severity_o
 from raiselens_server.present.styled import Style, line, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
-    from raiselens_catalog import Record
+    from raiselens_catalog import Entry, Record
+    from raiselens_server.diagnose import Explained
     from raiselens_server.error import Diagnosis, Frame, RaisedError, Repair
     from raiselens_server.present.styled import Line
 
@@ -86,22 +87,16 @@ def _fix_note(repair: Repair) -> Line:
     return line((Style.GUTTER, "  = "), (Style.FIX, "fix: "), visible(repair.title), (Style.FAINT, f"  ({how})"))
 
 
-def explained_text(
-    diagnoses: Sequence[Diagnosis],
-    primary: int | None,
-    record_of: Callable[[Diagnosis], Record | None],
-    shown: Callable[[str], str],
-    *,
-    why: str = "",
-) -> Iterator[Line]:
+def explained_text(explained: Explained, entry_of: Callable[[Diagnosis], Entry | None]) -> Iterator[Line]:
     """The errors of a text: the primary one in full, the others in a line each."""
-    order = sorted(range(len(diagnoses)), key=lambda number: number != primary)
+    order = sorted(range(len(explained.diagnoses)), key=lambda number: number != explained.primary)
     for position, number in enumerate(order):
-        diagnosis = diagnoses[number]
+        diagnosis = explained.diagnoses[number]
         if position == 0:
-            yield from _explained(diagnosis, record_of(diagnosis), shown)
-            if why:
-                yield _note("note", visible(why))
+            entry = entry_of(diagnosis)
+            yield from _explained(diagnosis, None if entry is None else entry.record, explained.local)
+            if explained.why:
+                yield _note("note", visible(explained.why))
             if len(order) > 1:
                 yield line()
                 yield line((Style.STRONG, "Also in this text"))
@@ -109,14 +104,15 @@ def explained_text(
             yield from _brief(diagnosis)
 
 
-def _explained(diagnosis: Diagnosis, record: Record | None, shown: Callable[[str], str]) -> Iterator[Line]:
+def _explained(diagnosis: Diagnosis, record: Record | None, local: Mapping[str, str]) -> Iterator[Line]:
     error = diagnosis.error
     style = Style.WARNING if _role(error) is Role.WARNING else SEVERITY_STYLE[severity_of(error)]
     yield from _head(_role_word(error), style, headline(error))
     yield _note("read", _where(error))
     frames = error.frames[-FRAMES_SHOWN:]
     for frame in reversed(frames):
-        yield line((Style.GUTTER, "  at "), f"{shown(frame.file)}:{frame.line}", (Style.FAINT, f" in {frame.function}"))
+        file = visible(local.get(frame.file, frame.file))
+        yield line((Style.GUTTER, "  at "), f"{file}:{frame.line}", (Style.FAINT, f" in {visible(frame.function)}"))
     if len(frames) < len(error.frames):
         yield line((Style.GUTTER, "  at "), (Style.FAINT, f"… {len(error.frames) - len(frames)} more frames"))
     if (condition := condition_of(error)) and error.message:
@@ -125,7 +121,7 @@ def _explained(diagnosis: Diagnosis, record: Record | None, shown: Callable[[str
     for repair in diagnosis.repairs:
         yield line((Style.GUTTER, "  = "), (Style.FIX, "fix: "), visible(repair.title))
         for edit in repair.edits:
-            place = f"{shown(edit.place.file)}:{edit.place.span.line}:{edit.place.span.column}"
+            place = f"{edit.place.file}:{edit.place.span.line}:{edit.place.span.column}"
             yield line((Style.GUTTER, "      "), f"{place}: ", (Style.ADDED, visible(edit.text)))
 
 

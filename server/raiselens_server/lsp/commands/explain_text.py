@@ -26,6 +26,6 @@ async def run(server: RaiselensServer, argument: dict[str, Any], token: types.Pr
 
     def look() -> dict[str, Any]:
         explained = server.session().explain(text, near)
-        return explain_object(explained.diagnoses, explained.primary, str, explained.why)
+        return explain_object(explained)
 
     return await server.worker.ask(look)
