@@ -150,6 +150,8 @@ class Program:
                 return rng.choice([4, (4,), (3, 4), [2, 3]])
             case "output_size" if entry.short == "repeat_interleave":
                 return None
+            case "size" if entry.short == "unfold":
+                return rng.choice([1, 2, 3])
             case "size" | "sizes" | "shape" | "repeats" if entry.short != "repeat_interleave":
                 return self.size(first)
             case "dims":
@@ -238,6 +240,12 @@ class Program:
                 return rng.choice([1, 2, 3, 0, [1, 2], [2, 2], [1, 1, 1]])
             case "stride":
                 return (1,) * rng.choice([1, 2])
+            case "data" if entry.short == "Parameter":
+                return first
+            case "boundaries" | "sorted_sequence" | "elements" | "test_elements":
+                return self.near(first)
+            case "num_samples" | "dimension" | "step":
+                return rng.choice([0, 1, 1, 2])
             case "data" | "object":
                 return rng.choice(
                     [
@@ -460,6 +468,14 @@ def raw_arguments(program: Program, entry: Entry, first: torch.Tensor) -> tuple[
         kwargs = rng.choice([{}, {}, {"dtype": torch.int64}, {"copy": True}, {"non_blocking": True}])
         chosen = rng.choice(options)
         return [first, *chosen], kwargs if chosen or "dtype" in kwargs else {"dtype": torch.float32}
+    if entry.short == "einsum":
+        equation = rng.choice(
+            ["ij,jk->ik", "ij,kj->ik", "ij,kj", "i,i->", "bij,bjk->bik", "ij->ji", "ij,ij->ijz", "ij"]
+        )
+        return [
+            equation,
+            *[first if rng.random() < 0.5 else program.near(first) for _ in range(equation.count(",") + 1)],
+        ], {}
     if entry.short == "arange":
         return [program.number() for _ in range(rng.choice([1, 2, 3]))], rng.choice([{}, {"dtype": torch.int32}])
     if entry.short == "randint":
@@ -469,7 +485,16 @@ def raw_arguments(program: Program, entry: Entry, first: torch.Tensor) -> tuple[
 
 SKIPPED = {
     "layout", "pin_memory", "size_average", "type_", "enable", "delta", "generator", "names", "memory_format", "non_blocking", "_stacklevel", "inplace", "like", "order", "subok",
-    "sparse_grad", "force", "out", "max_norm", "norm_type", "scale_grad_by_freq", "sparse", "implicit",
+    "sparse_grad", "force", "out", "max_norm", "norm_type", "scale_grad_by_freq",
+    "side",
+    "sorter",
+    "gradient",
+    "retain_graph",
+    "create_graph",
+    "inputs",
+    "storage_offset",
+    "rtol",
+    "atol", "sparse", "implicit",
 }  # fmt: skip
 ATTRIBUTES = (
     "shape",
@@ -552,6 +577,7 @@ NAMES = sorted(
     and "ndarray" not in name
     and "pin_memory" not in name
     and ".eig" not in name
+    and not name.endswith((".as_strided", ".backward", ".record_stream", ".resize_"))
     and "cuda" not in name
     and "bernoulli" not in name
 )

@@ -64,7 +64,9 @@ def converted(
 
 def _to(b: Bound) -> Outcome:
     source, rest = (b.args[0], b.args[1:]) if b.args else (None, ())
-    if not isinstance(source, Tensor) or ("dtype" in b.named and any(isinstance(value, Tensor | DType) for value in rest)):
+    if not isinstance(source, Tensor) or (
+        "dtype" in b.named and any(isinstance(value, Tensor | DType) for value in rest)
+    ):
         return NO_RULE
     names, device = source.dtypes, source.device
     plain = "memory_format" not in b.named
@@ -171,6 +173,8 @@ def _contiguous(b: Bound) -> Outcome:
     if source.contiguous:
         return ok(source)
     strides = None if source.shape is None else layout.contiguous_strides(source.shape)
+    if strides is not None and source.shape is not None and source.contiguous is None:
+        strides = layout.loose(source.shape, strides)
     return ok(derive(source, strides=strides, contiguous=True, item=source.item))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from raiselens_server.values.ops import (
     arrays,
     conversions,
+    einsum,
     factories,
     gathering,
     info,
@@ -18,6 +19,7 @@ from raiselens_server.values.ops import (
     losses,
     masking,
     matmul,
+    misc,
     normalization,
     ordering,
     pointwise,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 _TABLES: Final = (
     arrays,
     conversions,
+    einsum,
     factories,
     gathering,
     info,
@@ -52,6 +55,7 @@ _TABLES: Final = (
     losses,
     masking,
     matmul,
+    misc,
     normalization,
     ordering,
     pointwise,

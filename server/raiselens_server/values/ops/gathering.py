@@ -176,7 +176,8 @@ def _scatter(b: Bound) -> Outcome:
     own, wanted = source.shape, index.shape
     if own is not None and wanted is not None and not _is_empty(wanted) and max(len(own), 1) != max(len(wanted), 1):
         text = "Index tensor must have the same number of dimensions as self tensor"
-        return error("RuntimeError", "index", "index.dim() == self.dim()", text)
+        found = error("RuntimeError", "index", "index.dim() == self.dim()", text)
+        return replace(found, earlier=isinstance(src, Tensor) and differ(source, src))
     if (
         own is not None
         and wanted is not None

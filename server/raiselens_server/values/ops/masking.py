@@ -100,7 +100,8 @@ def _index_put(b: Bound) -> Outcome:
         return NO_RULE
     tensors = [item for item in indices.items if isinstance(item, Tensor) and item.shape]
     if len(tensors) != len(indices.items):
-        return ok(derive(source, strides=source.strides, requires_grad=None), may_raise=True)
+        kept = source if b.inplace else written(source, values)
+        return ok(replace(kept, item=None, requires_grad=None), may_raise=True)
     outcome = setitem(source, Seq(indices.items), values)
     if isinstance(outcome, Raise):
         return NO_RULE if outcome.class_name == "IndexError" else replace(outcome, message=(HolePart("message"),))

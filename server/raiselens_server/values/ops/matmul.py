@@ -122,7 +122,8 @@ def product_of(left: Tensor, right: Tensor, shape: Shape | None) -> Tensor:
         device = left.device
     elif is_meta(left) or is_meta(right) or left.device is None or right.device is None:
         device = None
-    known = left.contiguous and right.contiguous
+    if device is not None and right.device is not None and device.type == right.device.type and device.index is None:
+        device = right.device
     grad = False if left.requires_grad is False and right.requires_grad is False else None
     return derive(
         left,
@@ -130,7 +131,7 @@ def product_of(left: Tensor, right: Tensor, shape: Shape | None) -> Tensor:
         shape=shape,
         device=device,
         strides=None,
-        contiguous=True if known else None,
+        contiguous=True,
         requires_grad=inherited_grad(grad, names),
     )
 
@@ -166,6 +167,8 @@ def _dot(left: Tensor, right: Tensor) -> Outcome:
 def _matrix_vector(left: Tensor, right: Tensor, a: Shape, b: Shape) -> Outcome:
     rows = layout.numel(a[:-1])
     meta = is_meta(left) or is_meta(right)
+    if len(a) > 2 and left.strides != layout.contiguous_strides(a) and dims.equal(a[-1], b[0]) is False:
+        return error("RuntimeError", "vec", "self.size(-1) == vec.size(0)", HolePart("message"))
     if dims.equal(a[-1], b[0]) is False and not (meta and not (is_meta(left) and is_meta(right))):
         if meta:
             return error(

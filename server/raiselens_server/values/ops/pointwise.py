@@ -150,6 +150,10 @@ def arithmetic(
     outcome = elementwise(
         operands, _result_dtypes(kind, names, default), exact_devices=not inplace and not kernel.startswith("div_")
     )
+    integral = kernel == "pow" and not names - INTEGRAL
+    if integral and _negative(other) and not any(one.tensor is not None and is_meta(one.tensor) for one in operands):
+        text = "Integers to negative integer powers are not allowed."
+        return error("RuntimeError", "exponent", "exponent >= 0", text)
     if inplace and operands[0].tensor is not None:
         outcome = into(operands[0].tensor, outcome)
     if isinstance(outcome, Raise):
@@ -164,7 +168,7 @@ def arithmetic(
             if isinstance(outcome.value, Tensor)
             else outcome
         )
-    loose = _mixed(operands) or (kernel == "pow" and operands[0].tensor is None)
+    loose = kernel and (_mixed(operands) or (kernel == "pow" and operands[0].tensor is None))
     if loose and not inplace and isinstance(outcome.value, Tensor):
         outcome = replace(outcome, value=replace(outcome.value, strides=None, contiguous=None))
     source = next((one.tensor for one in operands if one.tensor is not None), None)
@@ -175,9 +179,6 @@ def arithmetic(
         broken = _refused(names, refused, kernel, source) if not trivial else None
         if broken is not None:
             return broken
-    if kernel == "pow" and not names - INTEGRAL and _negative(other) and source is not None and not is_meta(source):
-        text = "Integers to negative integer powers are not allowed."
-        return error("RuntimeError", "exponent", "exponent >= 0", text)
     return outcome
 
 

@@ -34,7 +34,7 @@ def setitem(tensor: Tensor | Array, index: Value, value: Value, *, augmented: bo
         broken = None if augmented else _unassignable(tensor, value)
         if broken is not None:
             return hedged(broken, (tensor, index))
-        return ok(after, may_raise=not walked.decided or reading.number_kind(value) is None)
+        return ok(after, may_raise=not walked.decided or bool(walked.places) or reading.number_kind(value) is None)
     broken = _put_error(tensor, walked, value) if walked.places else _copy_error(tuple(walked.shape), value)
     if broken is not None:
         return on_leaf(

@@ -57,7 +57,8 @@ def getitem(tensor: Tensor | Array, index: Value) -> Outcome:
     if tensor.shape is None:
         return ok(derive(tensor, shape=None), may_raise=True)
     walked = walk_index(tensor, tensor.shape, index)
-    if walked is None or (isinstance(walked, Raise) and mixes_meta((tensor, index))):
+    loose = mixes_meta((tensor, index)) or (is_meta(tensor) and isinstance(index, Seq))
+    if walked is None or (isinstance(walked, Raise) and loose):
         return ok(derive(tensor, shape=None), may_raise=True)
     if isinstance(walked, Raise):
         return hedged(walked, (tensor, index))
@@ -147,8 +148,9 @@ def _too_many(shape: Shape, items: tuple[Value, ...]) -> Raise:
     if not shape and len(items) == 1 and reading.number_kind(items[0]) == "int":
         place = reading.constant_int(items[0])
         if place != 0:
-            text = f"index {place} is out of bounds for dimension 0 with size 0"
-            return error("IndexError", None, "self.dim() > 0", text if place is not None else HolePart("message"))
+            text = f"index {place} is out of bounds for dimension 0 with size "
+            parts = (text, HolePart("size")) if place is not None else (HolePart("message"),)
+            return error("IndexError", None, "self.dim() > 0", *parts)
         text = (
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a"
             " 0-dim tensor to a number"
@@ -209,7 +211,8 @@ def _slice(walk: Walk, size: Dim | None, stride: Dim | None, item: Slice) -> int
     if not isinstance(found, SliceSize):
         return found
     walk.decided = walk.decided and found.decided
-    if (walk.started and found.size != size) or (found.step != 1 and found.size != 1):
+    whole = all(reading.absent(part) for part in (item.start, item.stop, item.step))
+    if (walk.started and not whole and (size is None or found.size != size)) or (found.step != 1 and found.size != 1):
         walk.contiguous = False
     walk.started = True
     walk.shape.append(found.size)
@@ -254,9 +257,9 @@ def _index(walk: Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, it
     sizes = item.shape or ()
     if item.dtypes <= _MASKS:
         return _mask(walk, shape, strides, at, sizes, meta=is_meta(tensor) or is_meta(item))
-    walk.decided = False
     walk.meta = walk.meta or is_meta(item)
     if not sizes:
+        walk.decided = False
         if walk.started:
             walk.contiguous = False
         return 1

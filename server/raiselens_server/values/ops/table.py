@@ -189,7 +189,7 @@ def run(entry: Entry, args: Sequence[Value], kwargs: Mapping[str, Value], ambien
         if outcome.condition != SAME_DEVICE and mixes_meta(named.values()):
             return NO_RULE
         found = hedged(outcome, named.values())
-        return on_leaf(args[0] if args else None, found) if entry.inplace else found
+        return on_leaf(args[0] if args else None, found) if entry.shown.endswith("_") else found
     if "out" in named and "out" not in _parsed(entry.signature).keywords:
         return _into_out(named["out"], outcome)
     return outcome
