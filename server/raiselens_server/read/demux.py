@@ -123,8 +123,7 @@ class Demux:
             self._route(content, prefix)
             return
         if not wrapped.block:
-            inner = [(self._split(strip_escapes(part))) for part in wrapped.lines]
-            for sub, rest in inner:
+            for sub, rest in [self._split(strip_escapes(part)) for part in wrapped.lines]:
                 keyed = sub if sub.key or content.text[:1] == "{" else sub._replace(key="json")
                 self._route(rest, keyed)
             return
@@ -233,7 +232,8 @@ class Demux:
         unit, guess.stream.unit = guess.stream.unit, None
         if unit is None:
             return
-        target = self._stream(prefix.key)
+        target = self.streams.get(prefix.key) or self._stream(prefix.key)
+        self._close(target)
         target.unit, target.shape = unit, None
         unit.tag = speaker(prefix.key)
 
@@ -322,19 +322,20 @@ class Demux:
             return
         unit = None if line.text.startswith('> File "') else _open(line)
         if unit is None:
-            unit = self._learn_at(stream, line, prefix)
-            if unit is None:
-                return
+            self._learn_at(line)
+            return
         unit.tag, unit.level = unit.tag or speaker(prefix.key), prefix.level
         stream.unit = unit
         self.open += 1
-        if isinstance(unit, python.PythonUnit):
-            self._begin_python(stream, unit, line, prefix)
-        else:
-            stream.shape = prefix.shape
-            if isinstance(unit, lone.LoneUnit):
+        match unit:
+            case python.PythonUnit():
+                self._begin_python(stream, unit, line, prefix)
+            case lone.LoneUnit():
+                stream.shape = prefix.shape
                 unit.survived = self.now - self.survived_at <= 3
                 unit.whole = prefix.bound and stream.key.startswith("block")
+            case _:
+                stream.shape = prefix.shape
         if not unit.feed(line):
             self._close(stream)
 
@@ -353,20 +354,18 @@ class Demux:
             if template is not None:
                 self.hypothesis = _Hypothesis(template, stream, self.now + 24)
 
-    def _learn_at(self, stream: Stream, line: Line, prefix: Prefix) -> Format | None:
-        """A frame behind a prefix of unknown shape, in a text whose head was cut off."""
-        del stream, prefix
+    def _learn_at(self, line: Line) -> None:
+        """Learn from a frame behind a prefix of unknown shape, in a text whose head was cut off, and read it so."""
         at = line.text[:400].find('File "')
         if at <= 0 or parse_frame(line.text[at:], 0) is None:
-            return None
+            return
         lead = line.text[:at]
         template = learn(lead[:-2] if lead.endswith("  ") and lead.strip() else lead)
         if template is None:
-            return None
+            return
         self.templates = [template, *self.templates][:_MAX_TEMPLATES]
         rest_prefix, rest = self._split(line)
         self._route(rest, rest_prefix)
-        return None
 
     def _may_open(self, line: Line) -> bool:
         text = line.text
@@ -374,7 +373,7 @@ class Demux:
             self.ignored_at = self.now
         elif text.startswith(_SURVIVED) and (text[0] != "P" or text.endswith(":")):
             self.survived_at = self.now
-        return bool(text) and (len(text) > 3)
+        return len(text) > 3
 
     def _sweep(self) -> None:
         """Close units whose speaker has long been silent."""
