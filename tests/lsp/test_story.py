@@ -167,6 +167,15 @@ async def test_commands(editor: Editor, tmp_path: Path) -> None:
     assert page.startswith("# kv-canary: scatter_req_token_ids pool_out must be int32, got")
     (hit,) = await editor.command("raiselens.searchCatalog", {"query": "pool_out int32"})
     assert hit["id"] == RECORD
+    library = tmp_path / "library" / "pkg"
+    library.mkdir(parents=True)
+    (library / "__init__.py").write_text(
+        "def f(x):\n    if x < 9:\n        raise ValueError(f'nine at least, got {x}')\n"
+    )
+    report = await editor.command("raiselens.buildCatalog", {"targets": [str(library.parent)]})
+    assert (report["raises"], report["records"]) == (1, 1)
+    (mined,) = await editor.command("raiselens.searchCatalog", {"query": "nine at least"})
+    assert mined["class"] == "ValueError"
     facts = await editor.command("raiselens.debugInformation", {})
     assert facts["folders"] == [str(tmp_path)]
 
@@ -178,6 +187,7 @@ async def test_commands(editor: Editor, tmp_path: Path) -> None:
         ("raiselens.showRecord", {"id": 3}, "raiselens.showRecord: 'id' must be of type str"),
         ("raiselens.showRecord", {"id": "no-such"}, "no record has the id or slug 'no-such'"),
         ("raiselens.verify", {"uri": "file:///a.py"}, "raiselens.verify: 'position' is missing"),
+        ("raiselens.buildCatalog", {"targets": ["no-such-library"]}, "no-such-library"),
         ("raiselens.nonsense", {}, "unknown command 'raiselens.nonsense'"),
         ("raiselens.showRecord", ["x"], "its argument must be an object"),
     ],
@@ -267,6 +277,7 @@ async def test_what_the_server_says_of_itself(tmp_path: Path) -> None:
         "raiselens.explainText",
         "raiselens.showRecord",
         "raiselens.searchCatalog",
+        "raiselens.buildCatalog",
         "raiselens.debugInformation",
     }
     await stop(editor)

@@ -54,6 +54,7 @@ COMMANDS: dict[str, str] = {
     "raiselens.explainText": "commands.explain_text.run",
     "raiselens.showRecord": "commands.show_record.run",
     "raiselens.searchCatalog": "commands.search_catalog.run",
+    "raiselens.buildCatalog": "commands.build_catalog.run",
     "raiselens.debugInformation": "commands.debug_information.run",
 }
 

@@ -11,6 +11,7 @@ command = lazy_group(
         "show": "print a record, by id, slug or message",
         "search": "find records by words",
         "import": "add records to the user's own",
+        "build": "mine records from installed libraries",
         "export": "print a record's JSON as it was imported",
     },
     "Look up, search, import and build error records.",
