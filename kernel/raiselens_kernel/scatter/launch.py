@@ -112,6 +112,13 @@ def launch_scatter_req_token_ids_kernel(
 def _check_ranks_and_dtypes(
     flat_in: torch.Tensor, offsets: torch.Tensor, req_pool_indices: torch.Tensor, pool_out: torch.Tensor
 ) -> None:
+    if (
+        flat_in.dim() == offsets.dim() == req_pool_indices.dim() == 1
+        and pool_out.dim() == 2
+        and flat_in.dtype == offsets.dtype == req_pool_indices.dtype == torch.int64
+        and pool_out.dtype == torch.int32
+    ):
+        return
     contract = (
         ("flat_in", flat_in, 1, torch.int64),
         ("offsets", offsets, 1, torch.int64),
@@ -120,39 +127,34 @@ def _check_ranks_and_dtypes(
     )
     for name, tensor, rank, _ in contract:
         if tensor.dim() != rank:
-            message = f"{NAME} {name} must be {rank}-D, got shape {tuple(tensor.shape)}"
-            raise ValueError(message)
+            raise ValueError(f"{NAME} {name} must be {rank}-D, got shape {tuple(tensor.shape)}")
     for name, tensor, _, dtype in contract:
         if tensor.dtype != dtype:
-            message = f"{NAME} {name} must be {str(dtype).removeprefix('torch.')}, got {tensor.dtype}"
-            raise TypeError(message)
+            raise TypeError(f"{NAME} {name} must be {str(dtype).removeprefix('torch.')}, got {tensor.dtype}")
 
 
 def _check_lengths(num_offsets: int, num_requests: int, batch_block: int | None) -> None:
     if num_offsets != num_requests + 1:
-        message = f"{NAME} offsets length {num_offsets} != bs+1 ({num_requests + 1})"
-        raise ValueError(message)
+        raise ValueError(f"{NAME} offsets length {num_offsets} != bs+1 ({num_requests + 1})")
     if batch_block is not None and num_requests + 1 > batch_block:
-        message = (
+        raise ValueError(
             f"{NAME} bs+1={num_requests + 1} exceeds BATCH_BLOCK={batch_block}; "
             "bump _SCATTER_BATCH_BLOCK if real workloads need this"
         )
-        raise ValueError(message)
 
 
 def _check_memory(
     flat_in: torch.Tensor, offsets: torch.Tensor, req_pool_indices: torch.Tensor, pool_out: torch.Tensor
 ) -> None:
+    device = flat_in.device
     for name, tensor in (("offsets", offsets), ("req_pool_indices", req_pool_indices), ("pool_out", pool_out)):
-        if tensor.device != flat_in.device:
-            message = f"{NAME} {name} must be on flat_in's device {flat_in.device}, got {tensor.device}"
-            raise ValueError(message)
+        if tensor.device != device:
+            raise ValueError(f"{NAME} {name} must be on flat_in's device {device}, got {tensor.device}")
     if not pool_out.is_contiguous() and _may_overlap(pool_out):
-        message = (
+        raise ValueError(
             f"{NAME} pool_out must not share memory between its elements, got shape {tuple(pool_out.shape)} "
             f"with strides {pool_out.stride()}"
         )
-        raise ValueError(message)
 
 
 def _current(device: torch.device) -> contextlib.AbstractContextManager[object]:
