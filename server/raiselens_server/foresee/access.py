@@ -45,7 +45,7 @@ class Access(Core):
                         return found
                 return Unknown("item")
             case Unknown(path=str() as path) if path.endswith(".shape") and isinstance(index, Const):
-                return Unknown("parameter", f"{path}[{index.value}]")
+                return Unknown("parameter", f"{path}[{index.value!r}]")
             case Named() | Callable():
                 return value if isinstance(value, Named) and "typing" in value.name else Unknown("item")
             case Union(options=options):
@@ -78,20 +78,21 @@ class Access(Core):
             condition=self.source(frame, expr),
             implicit="index",
             rule="index-out-of-range",
-            callee="torch.Size.__getitem__" if isinstance(value, Seq) and value.kind == "torch.Size" else f"{kind}.__getitem__",
+            callee="torch.Size.__getitem__"
+            if isinstance(value, Seq) and value.kind == "torch.Size"
+            else f"{kind}.__getitem__",
             offset=frame.base + expr[1],
         )
 
     def rows_of(self, value: Value) -> tuple[Value, ...] | None:
         """The rows of a tensor with a known, small first size."""
-        if isinstance(value, Tensor) and value.shape and isinstance(value.shape[0], int):
-            if value.shape[0] <= UNROLL_LIMIT:
-                rows: list[Value] = []
-                for index in range(value.shape[0]):
-                    outcome = ops.getitem(value, Const(index))
-                    rows.append(outcome.value if isinstance(outcome, ops.Result) else Unknown("row"))
-                return tuple(rows)
-        return None
+        if not isinstance(value, Tensor) or not value.shape:
+            return None
+        first = value.shape[0]
+        if not isinstance(first, int) or first > UNROLL_LIMIT:
+            return None
+        outcomes = [ops.getitem(value, Const(index)) for index in range(first)]
+        return tuple(o.value if isinstance(o, ops.Result) else Unknown("row") for o in outcomes)
 
     # Writing
 
@@ -154,15 +155,13 @@ class Access(Core):
 
     def _unpacked_rows(self, value: Tensor) -> tuple[Value, ...] | None:
         shape = value.shape
-        if not shape or not isinstance(shape[0], int) or shape[0] > 64:  # noqa: PLR2004 - nobody unpacks more
+        if not shape or not isinstance(shape[0], int) or shape[0] > 64:
             return None
         outcome = ops.getitem(value, Const(0))
         row = outcome.value if isinstance(outcome, ops.Result) else Unknown("row")
         return (row,) * shape[0]
 
-    def _unpack_error(
-        self, value: Value, have: int, want: int, target: Expr, frame: Frame, *, starred: bool
-    ) -> None:
+    def _unpack_error(self, value: Value, have: int, want: int, target: Expr, frame: Frame, *, starred: bool) -> None:
         if isinstance(value, (Ref, Tensor, Array)) and not isinstance(value, Ref):
             return
         if have > want:
@@ -198,13 +197,13 @@ class Access(Core):
                     self.heap[receiver.uid] = DictObject(None)
             case Ref(kind="list"):
                 items = self.items_of(receiver)
-                if items is not None and isinstance(index, Const) and isinstance(index.value, int):
-                    if -len(items) <= index.value < len(items):
-                        changed = list(items)
-                        changed[index.value] = value
-                        self.heap[receiver.uid] = ListObject(tuple(changed))
-                        return
-                self.heap[receiver.uid] = ListObject(None)
+                position = index.value if isinstance(index, Const) and isinstance(index.value, int) else None
+                if items is None or position is None or not -len(items) <= position < len(items):
+                    self.heap[receiver.uid] = ListObject(None)
+                else:
+                    changed = list(items)
+                    changed[position] = value
+                    self.heap[receiver.uid] = ListObject(tuple(changed))
             case _:
                 self.escape(receiver)
                 self.escape(value)
@@ -248,7 +247,9 @@ class Access(Core):
         finally:
             frame.variables = saved
         if kind == "dict":
-            known = results is not None and all(isinstance(r, Seq) and isinstance(r.items[0], (Const, Seq)) for r in results)
+            known = results is not None and all(
+                isinstance(r, Seq) and isinstance(r.items[0], (Const, Seq)) for r in results
+            )
             pairs = {r.items[0]: r.items[1] for r in results or () if isinstance(r, Seq)} if known else None
             return self.new("dict", DictObject(None if pairs is None else tuple(pairs.items())))
         if kind == "set":
@@ -286,9 +287,7 @@ class Access(Core):
             results = None if results is None or inner is None else results + inner
         return results
 
-    def _spoiled(
-        self, clauses: tuple[tuple[object, ...], ...], element: Expr, kind: str, frame: Frame
-    ) -> Value:
+    def _spoiled(self, clauses: tuple[tuple[object, ...], ...], element: Expr, kind: str, frame: Frame) -> Value:
         self._rounds(clauses, element, kind, frame)
         return Unknown("comprehension")
 

@@ -19,7 +19,7 @@ from raiselens_server.foresee.objects import (
 )
 from raiselens_server.source import ir
 from raiselens_server.source.lower import bound_by
-from raiselens_server.values import lattice, ops
+from raiselens_server.values import ops
 from raiselens_server.values.lattice import (
     Array,
     Callable,
@@ -151,7 +151,7 @@ class Attributes(Core):
                 case ir.EXPRESSION | ir.PASS:
                     return
                 case _:
-                    from raiselens_server.source.module import flatten  # noqa: PLC0415 - rare
+                    from raiselens_server.source.module import flatten
 
                     for nested in flatten((statement,)):
                         cls.members.update({name: Unknown("class-body") for name in bound_by(nested)})
@@ -178,7 +178,7 @@ class Attributes(Core):
 
     # Reading
 
-    def load_attribute(self, value: Value, name: str, frame: Frame, expr: Expr | None = None) -> Value:  # noqa: C901, PLR0911, PLR0912 - one arm a kind of value
+    def load_attribute(self, value: Value, name: str, frame: Frame, expr: Expr | None = None) -> Value:
         """`value.name`."""
         match value:
             case Tensor() | Array() | DType() | Device():
@@ -287,7 +287,7 @@ class Attributes(Core):
             return Callable(Bound(function.target, receiver), function.name)
         return Unknown("descriptor")
 
-    def _target_attribute(self, value: Callable, target: object, name: str, frame: Frame) -> Value:  # noqa: C901, PLR0911 - one arm a kind of target
+    def _target_attribute(self, value: Callable, target: object, name: str, frame: Frame) -> Value:
         match target:
             case ModuleObject(module=module):
                 if name in self.replaced or (module.path, name) in self.patched:
@@ -349,7 +349,9 @@ class Attributes(Core):
             return Callable(Bound(f"object.{name}", receiver), name)
         value, owner = member
         if isinstance(owner, str):
-            return Unknown("unknown-base") if owner == UNKNOWN_BASE else Callable(Bound(f"{owner}.{name}", receiver), name)
+            return (
+                Unknown("unknown-base") if owner == UNKNOWN_BASE else Callable(Bound(f"{owner}.{name}", receiver), name)
+            )
         if isinstance(value, Callable):
             if isinstance(value.target, Function):
                 return Callable(Bound(value.target, receiver), value.name)

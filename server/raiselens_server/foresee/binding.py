@@ -50,7 +50,7 @@ def quoted(names: list[str]) -> str:
     shown = [f"'{name}'" for name in names]
     if len(shown) == 1:
         return shown[0]
-    if len(shown) == 2:  # noqa: PLR2004 - two names take no comma
+    if len(shown) == 2:
         return " and ".join(shown)
     return ", ".join(shown[:-1]) + f", and {shown[-1]}"
 

@@ -65,8 +65,66 @@ _ABSTRACT: Final = {
     "collections.abc.Iterable": frozenset({"list", "tuple", "str", "bytes", "range", "dict", "set", "torch.Size"}),
     "typing.Iterable": frozenset({"list", "tuple", "str", "bytes", "range", "dict", "set", "torch.Size"}),
 }
-_CLASSES: Final = frozenset({"int", "float", "str", "bool", "list", "tuple", "dict", "set", "frozenset", "bytes", "complex", "range", "NoneType"})
-_EXITS: Final = frozenset({"sys.exit", "os._exit", "exit", "quit", "os.abort", "pytest.skip", "pytest.fail", "pytest.exit"})
+_CLASSES: Final = frozenset(
+    {
+        "int",
+        "float",
+        "str",
+        "bool",
+        "list",
+        "tuple",
+        "dict",
+        "set",
+        "frozenset",
+        "bytes",
+        "complex",
+        "range",
+        "NoneType",
+    }
+)
+_EXITS: Final = frozenset(
+    {"sys.exit", "os._exit", "exit", "quit", "os.abort", "pytest.skip", "pytest.fail", "pytest.exit"}
+)
+
+
+def _extreme(largest: bool) -> Handler[[Any, list[Value], dict[str, Value], Frame], Value]:
+    def run(self: Builtins, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+        items = self.iterate(args[0], frame) if len(args) == 1 else tuple(args)
+        if kw or not items:
+            return Unknown("builtin")
+        numbers = [item.value for item in items if isinstance(item, Const) and isinstance(item.value, (int, float))]
+        if len(numbers) == len(items):
+            return Const(max(numbers) if largest else min(numbers))
+        return Opaque("int") if all(lattice.as_dim(item) is not None for item in items) else Unknown("builtin")
+
+    return run
+
+
+def _collection(kind: str) -> Handler[[Any, list[Value], dict[str, Value], Frame], Value]:
+    def run(self: Builtins, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+        items = self.iterate(args[0], frame) if args else ()
+        match kind:
+            case "list":
+                return self.new("list", ListObject(items))
+            case "set":
+                return self.new("set", SetObject(items))
+            case _:
+                return Opaque(kind) if items is None else Seq(items, kind)
+
+    return run
+
+
+def _all_any(stop: bool) -> Handler[[Any, list[Value], dict[str, Value], Frame], Value]:
+    def run(self: Builtins, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+        items = self.iterate(args[0], frame)
+        if items is None:
+            return Opaque("bool")
+        answers = [lattice.truth(item) for item in items]
+        if stop in answers:
+            return Const(stop)
+        return Opaque("bool") if None in answers else Const(not stop)
+
+    return run
 
 
 class Builtins(Attributes):
@@ -146,11 +204,11 @@ class Builtins(Attributes):
             case _:
                 return None
 
-    def _isinstance(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_isinstance(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         answer = self.is_instance(args[0], args[1])
         return Opaque("bool") if answer is None else Const(answer)
 
-    def _type(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_type(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         if len(args) != 1:
             return Unknown("type")
         match args[0]:
@@ -171,13 +229,13 @@ class Builtins(Attributes):
 
     # Numbers and texts
 
-    def _int(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_int(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         if not args:
             return Const(0)
         value = self.as_size(args[0])
         match value:
             case Const(value=bool() | int() | float() as number):
-                return Const(int(number)) if number == number and abs(number) != float("inf") else Opaque("int")  # noqa: PLR0124 - NaN
+                return Const(int(number)) if number == number and abs(number) != float("inf") else Opaque("int")  # noqa: PLR0124 NaN
             case Const(value=str() as text) if len(args) == 1:
                 return Const(int(text)) if text.strip().lstrip("+-").isdigit() else Opaque("int")
             case Int():
@@ -186,11 +244,11 @@ class Builtins(Attributes):
                 return self._fresh("int", None)
 
     def _fresh(self, name: str, minimum: int | None) -> Int:
-        from raiselens_server.foresee.core import fresh_uid  # noqa: PLC0415 - rare
+        from raiselens_server.foresee.core import fresh_uid
 
         return Int(dims.of_symbol(dims.Symbol(name, fresh_uid(), minimum)))
 
-    def _float(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_float(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         match args:
             case [Const(value=bool() | int() | float() as number)]:
                 return Const(float(number))
@@ -199,38 +257,26 @@ class Builtins(Attributes):
             case _:
                 return Opaque("float")
 
-    def _str(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_str(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         if not args:
             return Const("")
         return strings.to_value(self.text_of(args[0], "s", "", "value")) if len(args) == 1 else Opaque("str")
 
-    def _repr(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_repr(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         return strings.to_value(self.text_of(args[0], "r", "", "value"))
 
-    def _bool(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_bool(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         answer = lattice.truth(args[0]) if args else False
         return Opaque("bool") if answer is None else Const(answer)
 
-    def _abs(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_abs(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         match args[0]:
             case Const(value=int() | float() as number):
                 return Const(abs(number))
             case _:
                 return Unknown("builtin")
 
-    def _extreme(largest: bool) -> Handler[[Any, list[Value], dict[str, Value], Frame], Value]:  # type: ignore[misc]  # noqa: FBT001, N805
-        def run(self: Builtins, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
-            items = self.iterate(args[0], frame) if len(args) == 1 else tuple(args)
-            if kw or not items:
-                return Unknown("builtin")
-            numbers = [item.value for item in items if isinstance(item, Const) and isinstance(item.value, (int, float))]
-            if len(numbers) == len(items):
-                return Const(max(numbers) if largest else min(numbers))
-            return Opaque("int") if all(lattice.as_dim(item) is not None for item in items) else Unknown("builtin")
-
-        return run
-
-    def _sum(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_sum(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         items = self.iterate(args[0], frame)
         if items is None or len(args) > 1:
             return Unknown("builtin")
@@ -242,7 +288,7 @@ class Builtins(Attributes):
             total = dims.add(total, dim)
         return lattice.from_dim(total)
 
-    def _round(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_round(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         match args:
             case [Const(value=int() | float() as number)] if abs(number) != float("inf"):
                 return Const(round(number))
@@ -256,10 +302,7 @@ class Builtins(Attributes):
             case _:
                 return Opaque("int")
 
-    def _math(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
-        return Unknown("math")
-
-    def _prod(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_prod(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         items = self.iterate(args[0], frame)
         total: dims.Dim | None = 1
         for item in items or (Unknown("item"),):
@@ -268,7 +311,7 @@ class Builtins(Attributes):
 
     # Containers
 
-    def _len(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_len(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         value = args[0]
         items = self.items_of(value)
         if items is not None:
@@ -285,26 +328,13 @@ class Builtins(Attributes):
             case _:
                 return self._fresh("len", 0)
 
-    def _range(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_range(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         numbers = [arg.value for arg in args if isinstance(arg, Const) and isinstance(arg.value, int)]
-        if len(numbers) == len(args) and 1 <= len(args) <= 3 and not (len(args) == 3 and numbers[2] == 0):  # noqa: PLR2004
+        if len(numbers) == len(args) and 1 <= len(args) <= 3 and not (len(args) == 3 and numbers[2] == 0):
             return Const(range(*numbers))
         return Opaque("range")
 
-    def _collection(kind: str) -> Handler[[Any, list[Value], dict[str, Value], Frame], Value]:  # type: ignore[misc]  # noqa: N805
-        def run(self: Builtins, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
-            items = self.iterate(args[0], frame) if args else ()
-            match kind:
-                case "list":
-                    return self.new("list", ListObject(items))
-                case "set":
-                    return self.new("set", SetObject(items))
-                case _:
-                    return Opaque(kind) if items is None else Seq(items, kind)
-
-        return run
-
-    def _dict(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_dict(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         pairs: dict[Value, Value] | None = {}
         if args:
             contents = self.contents(args[0]) if isinstance(args[0], Ref) else None
@@ -314,7 +344,7 @@ class Builtins(Attributes):
             pairs.update({Const(name): value for name, value in kw.items()})
         return self.new("dict", DictObject(None if pairs is None else tuple(pairs.items())))
 
-    def _enumerate(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_enumerate(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         items = self.iterate(args[0], frame)
         start = kw.get("start", args[1] if len(args) > 1 else Const(0))
         if items is None or not isinstance(start, Const) or not isinstance(start.value, int):
@@ -322,94 +352,83 @@ class Builtins(Attributes):
         first = start.value
         return Seq(tuple(Seq((Const(first + i), item)) for i, item in enumerate(items)), "generator")
 
-    def _zip(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_zip(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         columns = [self.iterate(arg, frame) for arg in args]
         if any(column is None for column in columns):
             return Unknown("builtin")
         return Seq(tuple(Seq(row) for row in zip(*(c or () for c in columns), strict=False)), "generator")
 
-    def _reversed(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_reversed(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         items = self.iterate(args[0], frame)
         return Unknown("builtin") if items is None else Seq(items[::-1], "generator")
 
-    def _sorted(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_sorted(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         items = self.iterate(args[0], frame)
         if items is None or kw:
             return self.new("list", ListObject(None))
-        constants = [item.value for item in items if isinstance(item, Const)]
-        if len(constants) == len(items) and len({type(c) for c in constants}) <= 1 and None not in constants:
-            return self.new("list", ListObject(tuple(Const(c) for c in sorted(constants))))  # type: ignore[type-var]
-        return self.new("list", ListObject(None))
-
-    def _all_any(stop: bool) -> Handler[[Any, list[Value], dict[str, Value], Frame], Value]:  # type: ignore[misc]  # noqa: FBT001, N805
-        def run(self: Builtins, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
-            items = self.iterate(args[0], frame)
-            if items is None:
-                return Opaque("bool")
-            answers = [lattice.truth(item) for item in items]
-            if stop in answers:
-                return Const(stop)
-            return Opaque("bool") if None in answers else Const(not stop)
-
-        return run
+        texts = [i.value for i in items if isinstance(i, Const) and isinstance(i.value, str)]
+        numbers = [i.value for i in items if isinstance(i, Const) and isinstance(i.value, (int, float))]
+        ordered = [*map(Const, sorted(texts)), *map(Const, sorted(numbers))]
+        plain = len(items) in {len(texts), len(numbers)}
+        return self.new("list", ListObject(tuple(ordered) if plain else None))
 
     # Objects
 
-    def _getattr(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_getattr(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         match args:
             case [value, Const(value=str() as name)]:
                 return self.load_attribute(value, name, frame)
-            case [Ref(kind="instance") as value, Const(value=str() as name), default]:
+            case [Ref(kind="instance"), Const(value=str() as name), default]:
+                value = args[0]
                 found = self.load_attribute(value, name, frame)
-                contents = self.contents(value)
+                contents = self.contents(value) if isinstance(value, Ref) else None
                 surely = isinstance(contents, InstanceObject) and not contents.open and contents.exact
-                if isinstance(found, Unknown) and found.cause == "attribute" and surely and not self.open_class(value.cls):
+                closed = isinstance(value, Ref) and isinstance(value.cls, Class) and not self.open_class(value.cls)
+                if isinstance(found, Unknown) and found.cause == "attribute" and surely and closed:
                     return default
                 return found
             case _:
                 return Unknown("getattr")
 
-    def _hasattr(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_hasattr(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         return Opaque("bool")
 
-    def _setattr(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_setattr(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         match args:
             case [Ref(kind="instance") as value, Const(value=str() as name), new]:
                 self.store_attribute(value, name, new, frame)
             case [receiver, Const(value=str() as name), new]:
                 self.store_attribute(receiver, name, new, frame)
-            case [receiver, *rest]:
-                for value in (receiver, *rest):
-                    self.escape(value)
             case _:
-                pass
+                for each in args:
+                    self.escape(each)
         return lattice.NONE
 
-    def _callable(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_callable(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         match args[0]:
             case Callable(target=Function() | Class() | Bound()):
-                return Const(True)  # noqa: FBT003 - the value is what is meant
+                return Const(True)
             case Const() | DType() | Tensor() | Seq():
-                return Const(False)  # noqa: FBT003 - the value is what is meant
+                return Const(False)
             case _:
                 return Opaque("bool")
 
     def _some_bool(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         return Opaque("bool")
 
-    def _print(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_print(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         return lattice.NONE
 
-    def _id(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_id(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         return Opaque("int")
 
-    def _partial(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_partial(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         return Callable(Partial(args[0], tuple(args[1:]), tuple(kw.items())), "partial")
 
-    def _identity(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_identity(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         return args[-1]
 
-    def _wraps(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+    def _builtin_wraps(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         return Named("functools.wraps")
 
     def _torch_check(self, name: str, args: list[Value], keywords: Keywords, frame: Frame) -> Value:
@@ -441,7 +460,7 @@ class Builtins(Attributes):
         elif isinstance(message, (Const, Text)) and message != lattice.NONE:
             parts = self.text_of(message, "s", "", "message")
         call = frame.statement
-        test_expr = call[3][4][0] if call is not None and len(call) > 3 and call[3][0] == 4 and call[3][4] else None  # noqa: PLR2004
+        test_expr = call[3][4][0] if call is not None and len(call) > 3 and call[3][0] == 4 and call[3][4] else None
         text = "" if test_expr is None else self.source(frame, test_expr)
         raise Raising(cls, parts, frame, test=test_expr, condition=text)
 
@@ -474,7 +493,7 @@ class Builtins(Attributes):
         if method == "__init__" and base in exceptions.BUILTIN:
             self.store_attribute(receiver, "args", Seq(tuple(args)), frame)
             return lattice.NONE
-        if method == "__setattr__" and len(args) == 2 and isinstance(args[0], Const):  # noqa: PLR2004
+        if method == "__setattr__" and len(args) == 2 and isinstance(args[0], Const):
             self.store_attribute(receiver, str(args[0].value), args[1], frame)
             return lattice.NONE
         return lattice.NONE if base == "object" else None
@@ -589,7 +608,7 @@ class Builtins(Attributes):
         return strings.to_value(strings.merge(parts))
 
     def _format(self, template: str, args: list[Value], keywords: Keywords) -> Value:
-        import string  # noqa: PLC0415 - rare
+        import string
 
         named = dict(keywords)
         parts: list[str | lattice.HolePart] = []
@@ -610,47 +629,47 @@ class Builtins(Attributes):
             return Opaque("str")
         return strings.to_value(strings.merge(parts))
 
-    _builtins: dict[str, Handler[[Any, list[Value], dict[str, Value], Frame], Value]] = {  # noqa: RUF012 - a constant table
-        "isinstance": _isinstance,
-        "type": _type,
-        "int": _int,
-        "float": _float,
-        "str": _str,
-        "repr": _repr,
-        "bool": _bool,
-        "abs": _abs,
-        "max": _extreme(largest=True),  # type: ignore[arg-type, call-arg]
-        "min": _extreme(largest=False),  # type: ignore[arg-type, call-arg]
-        "sum": _sum,
-        "round": _round,
+    _builtins: dict[str, Handler[[Any, list[Value], dict[str, Value], Frame], Value]] = {  # noqa: RUF012 a constant table
+        "isinstance": _builtin_isinstance,
+        "type": _builtin_type,
+        "int": _builtin_int,
+        "float": _builtin_float,
+        "str": _builtin_str,
+        "repr": _builtin_repr,
+        "bool": _builtin_bool,
+        "abs": _builtin_abs,
+        "max": _extreme(largest=True),
+        "min": _extreme(largest=False),
+        "sum": _builtin_sum,
+        "round": _builtin_round,
         "triton.cdiv": _divmod_ceil,
-        "math.prod": _prod,
-        "len": _len,
-        "range": _range,
-        "list": _collection("list"),  # type: ignore[arg-type]
-        "tuple": _collection("tuple"),  # type: ignore[arg-type]
-        "set": _collection("set"),  # type: ignore[arg-type]
-        "frozenset": _collection("frozenset"),  # type: ignore[arg-type]
-        "dict": _dict,
-        "enumerate": _enumerate,
-        "zip": _zip,
-        "reversed": _reversed,
-        "sorted": _sorted,
-        "all": _all_any(stop=False),  # type: ignore[arg-type, call-arg]
-        "any": _all_any(stop=True),  # type: ignore[arg-type, call-arg]
-        "getattr": _getattr,
-        "hasattr": _hasattr,
-        "setattr": _setattr,
-        "callable": _callable,
-        "print": _print,
+        "math.prod": _builtin_prod,
+        "len": _builtin_len,
+        "range": _builtin_range,
+        "list": _collection("list"),
+        "tuple": _collection("tuple"),
+        "set": _collection("set"),
+        "frozenset": _collection("frozenset"),
+        "dict": _builtin_dict,
+        "enumerate": _builtin_enumerate,
+        "zip": _builtin_zip,
+        "reversed": _builtin_reversed,
+        "sorted": _builtin_sorted,
+        "all": _all_any(stop=False),
+        "any": _all_any(stop=True),
+        "getattr": _builtin_getattr,
+        "hasattr": _builtin_hasattr,
+        "setattr": _builtin_setattr,
+        "callable": _builtin_callable,
+        "print": _builtin_print,
         "torch.is_grad_enabled": _some_bool,
         "torch.is_inference_mode_enabled": _some_bool,
         "torch.cuda.is_available": _some_bool,
-        "id": _id,
-        "hash": _id,
-        "functools.partial": _partial,
-        "functools.wraps": _wraps,
-        "typing.cast": _identity,
+        "id": _builtin_id,
+        "hash": _builtin_id,
+        "functools.partial": _builtin_partial,
+        "functools.wraps": _builtin_wraps,
+        "typing.cast": _builtin_identity,
     }
 
 

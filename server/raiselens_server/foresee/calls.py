@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from typing_extensions import assert_never
 
@@ -142,7 +142,7 @@ class Calls(DataClasses, Attributes):
 
     def _super(self, expr: Expr, frame: Frame) -> Value | None:
         if expr[4] or expr[5]:
-            if len(expr[4]) != 2:  # noqa: PLR2004 - super(Class, self)
+            if len(expr[4]) != 2:
                 return None
             cls, receiver = self.evaluate(expr[4][0], frame), self.evaluate(expr[4][1], frame)
             if isinstance(cls, Callable) and isinstance(cls.target, Class):
@@ -162,7 +162,7 @@ class Calls(DataClasses, Attributes):
         """Call a value with known argument structure."""
         return self.apply(function, Arguments(tuple(positional), tuple(keywords)), frame, None)
 
-    def apply(self, function: Value, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:  # noqa: C901, PLR0911, PLR0912 - one arm a kind of callee
+    def apply(self, function: Value, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
         """Call `function`; `expr` is the call expression, where there is one."""
         match function:
             case Callable(target=Function() as target):
@@ -281,7 +281,9 @@ class Calls(DataClasses, Attributes):
                 return self.operation(name, positional, keywords, frame, expr)
             head, _, method = name.partition(".")
             if head in _METHOD_OWNERS and positional and "." not in method:
-                return self._method(name, positional[0], Arguments(tuple(positional[1:]), arguments.keywords), frame, expr)
+                return self._method(
+                    name, positional[0], Arguments(tuple(positional[1:]), arguments.keywords), frame, expr
+                )
         if exceptions.BUILTIN.get(name) or name in exceptions.NAMED:
             return self.new("instance", InstanceObject((("args", Seq(tuple(positional))),)), name)
         return self._unfollowed(arguments, "library" if "." in name else "builtin")
@@ -377,7 +379,7 @@ class Calls(DataClasses, Attributes):
     def _defaults(self, function: Function, unsure: frozenset[str], values: dict[str, Value]) -> None:
         scope = function.closure or Frame(None, function.module, function.unit.base, {}, None, None, MAX_DEPTH - 1)
         for parameter in function.unit.parameters:
-            if parameter.name in values or parameter.kind in {units.VAR_KEYWORD}:
+            if parameter.name in values or parameter.kind == units.VAR_KEYWORD:
                 continue
             if parameter.name in unsure or parameter.default is None:
                 values[parameter.name] = Unknown("starred")
@@ -397,7 +399,7 @@ class Calls(DataClasses, Attributes):
 
     def run_frame(self, inner: Frame, caller: Frame) -> Value:
         """Run a prepared frame, and take its value, its raise and its effects."""
-        assert inner.function is not None  # noqa: S101 - only functions are run
+        assert inner.function is not None  # noqa: S101 states what the caller has checked
         unit = inner.function.unit
         body = unit.body
         inner.local, inner.rebound = body.assigned, body.rebound
@@ -542,9 +544,7 @@ class Calls(DataClasses, Attributes):
 
     # Raising and exceptions
 
-    def exception_of(
-        self, value: Value, frame: Frame, expr: Expr
-    ) -> tuple[Class | str, tuple[str | HolePart, ...]]:
+    def exception_of(self, value: Value, frame: Frame, expr: Expr) -> tuple[Class | str, tuple[str | HolePart, ...]]:
         """Class and message of what a `raise` raises."""
         match value:
             case Named(name=name):
@@ -554,7 +554,9 @@ class Calls(DataClasses, Attributes):
                 return self.exception_of(instance, frame, expr) if isinstance(instance, Ref) else (cls, ())
             case Ref(kind="instance", cls=Class() | str() as kind):
                 text = self.exception_text(value)
-                parts = strings.str_parts(text, self.source(frame, expr)) if text is not None else strings.hole("message")
+                parts = (
+                    strings.str_parts(text, self.source(frame, expr)) if text is not None else strings.hole("message")
+                )
                 return kind, parts
             case _:
                 return "", strings.hole(self.source(frame, expr))
@@ -562,7 +564,9 @@ class Calls(DataClasses, Attributes):
     def exception_text(self, value: Ref) -> Value | None:
         """`str()` of an exception instance, None where the object is no exception or the text is not known."""
         cls = value.cls
-        if isinstance(cls, Class) and (self.find_own(cls, "__str__") or not exceptions.is_exception(self.class_chain(cls))):
+        if isinstance(cls, Class) and (
+            self.find_own(cls, "__str__") or not exceptions.is_exception(self.class_chain(cls))
+        ):
             return None
         contents = self.contents(value)
         arguments = contents.get("args") if isinstance(contents, InstanceObject) else None

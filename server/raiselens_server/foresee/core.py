@@ -34,16 +34,18 @@ from raiselens_server.values.lattice import (
     Unknown,
     Value,
 )
-from raiselens_server.values.ops import Ambient
 
 if TYPE_CHECKING:
     from collections.abc import Callable as Thunk
     from collections.abc import Iterable
 
+    from raiselens_server.foresee import strings
     from raiselens_server.foresee.frames import Frame
-    from raiselens_server.foresee.objects import Class, Function, HeapObject
+    from raiselens_server.foresee.objects import Class, HeapObject, Pending
     from raiselens_server.foresee.scopes import Scopes
     from raiselens_server.source.ir import Block, Expr, Stmt
+    from raiselens_server.values import ops
+    from raiselens_server.values.ops import Ambient
 
 MAX_DEPTH = 8
 STEP_LIMIT = 20_000
@@ -199,9 +201,7 @@ class Core:
         """`target op= value`."""
         raise NotImplementedError
 
-    def exception_of(
-        self, value: Value, frame: Frame, expr: Expr
-    ) -> tuple[Class | str, tuple[str | HolePart, ...]]:
+    def exception_of(self, value: Value, frame: Frame, expr: Expr) -> tuple[Class | str, tuple[str | HolePart, ...]]:
         """Class and message of what a `raise` raises."""
         raise NotImplementedError
 
@@ -279,8 +279,8 @@ class Core:
                 return tuple(Const(n) for n in numbers)
             case Ref():
                 match self.contents(value):
-                    case ListObject(items=items) | SetObject(items=items):
-                        return items
+                    case ListObject(items=held) | SetObject(items=held):
+                        return held
                     case DictObject(items=pairs):
                         return None if pairs is None else tuple(key for key, _ in pairs)
                     case InstanceObject():
@@ -326,21 +326,21 @@ class Core:
                 if escapes:
                     self.escaped.add(value.uid)
                 match contents:
-                    case ListObject(items=items) | SetObject(items=items):
-                        self._forget_all(items or (), escapes, seen)
+                    case ListObject(items=listed) | SetObject(items=listed):
+                        self._forget_all(listed or (), escapes, seen)
                     case DictObject(items=pairs):
                         self._forget_all(tuple(item for _, item in pairs or ()), escapes, seen)
                     case InstanceObject(attributes=attributes):
                         held = tuple(item for _, item in attributes)
                         self._forget_all((*held, *self.reached_from(value.cls)), escapes, seen)
-            case Seq(items=items) | Union(options=items):
-                self._forget_all(items, escapes, seen)
+            case Seq(items=parts) | Union(options=parts):
+                self._forget_all(parts, escapes, seen)
             case Callable(target=target):
                 self._forget_all(self.reached_from(target), escapes, seen)
             case _:
                 return
 
-    def _forget_all(self, values: tuple[Value, ...], escapes: bool, seen: set[int]) -> None:  # noqa: FBT001 - passed on
+    def _forget_all(self, values: tuple[Value, ...], escapes: bool, seen: set[int]) -> None:
         for value in values:
             self.forget(value, escapes=escapes, seen=seen)
 
@@ -390,7 +390,6 @@ class Core:
                 frame.unsure = True
             return Unknown("raised")
 
-
     def over_options(self, options: tuple[Value, ...], question: Thunk[[Value], Value], frame: Frame) -> Value:
         """Ask the same of each alternative: what they answer, joined; a certain raise only where all raise."""
         results: list[Value] = []
@@ -399,7 +398,7 @@ class Core:
             heap = dict(self.heap)
             try:
                 results.append(question(option))
-            except Raising as raising:  # noqa: PERF203 - each alternative by itself
+            except Raising as raising:
                 raised.append(raising)
                 self.heap = heap
         if not results:
@@ -459,7 +458,9 @@ def _join_contents(left: HeapObject, right: HeapObject) -> HeapObject:
             names = {name for name, _ in left.attributes} & {name for name, _ in right.attributes}
             lost = len(names) < max(len(left.attributes), len(right.attributes))
             attributes = tuple(
-                (name, lattice.join(value, right.get(name) or value)) for name, value in left.attributes if name in names
+                (name, lattice.join(value, right.get(name) or value))
+                for name, value in left.attributes
+                if name in names
             )
             return InstanceObject(attributes, left.exact and right.exact, left.open or right.open or lost)
         case _:
@@ -472,11 +473,4 @@ def _join_items(left: tuple[Value, ...] | None, right: tuple[Value, ...] | None)
     return tuple(lattice.join(a, b) for a, b in zip(left, right, strict=True))
 
 
-def derived_names(function: Function) -> frozenset[str]:
-    """The locals of a function whose value comes from its parameters, whatever the order of statements."""
-    from raiselens_server.foresee.derived import derived
-
-    return derived(function.unit)
-
-
-__all__ = ["BudgetSpentError", "Core", "HolePart", "Stmt", "derived_names", "fresh_uid", "join_heaps", "names_in"]
+__all__ = ["BudgetSpentError", "Core", "fresh_uid", "join_heaps", "names_in"]

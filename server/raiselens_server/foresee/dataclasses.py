@@ -60,12 +60,18 @@ class DataClasses(Attributes):
 
     def _field(self, cls: Class, name: str, default: Expr | None, *, keyword_only: bool) -> DataField:
         is_call = default is not None and default[0] == ir.CALL and default[3][0] in {ir.NAME, ir.ATTRIBUTE}
-        if default is not None and is_call and (default[3][3] if default[3][0] == ir.NAME else default[3][4]) == "field":
+        if (
+            default is not None
+            and is_call
+            and (default[3][3] if default[3][0] == ir.NAME else default[3][4]) == "field"
+        ):
             options = dict(default[5])
             init = options.get("init")
             shown = not (init is not None and init[0] == ir.CONST and init[3] is False)
             if "default_factory" in options:
-                return DataField(name, options["default_factory"], cls, factory=True, init=shown, keyword_only=keyword_only)
+                return DataField(
+                    name, options["default_factory"], cls, factory=True, init=shown, keyword_only=keyword_only
+                )
             return DataField(name, options.get("default"), cls, init=shown, keyword_only=keyword_only)
         return DataField(name, default, cls, keyword_only=keyword_only)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Final
 
-from raiselens_server.foresee.objects import Class
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from raiselens_server.foresee.objects import Class
 
 BUILTIN: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(base.__name__ for base in cls.__mro__ if issubclass(base, BaseException))

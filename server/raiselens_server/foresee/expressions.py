@@ -255,9 +255,9 @@ class Expressions(Core):
                 raised.append(raising)
         if not results:
             raise raised[0]
-        for raising in raised:
+        for each in raised:
             if frame.root:
-                self.report(raising, frame)
+                self.report(each, frame)
             else:
                 frame.unsure = True
         joined = results[0]
@@ -377,7 +377,9 @@ class Expressions(Core):
             case (Ref(kind="dict"), Ref(kind="dict")) if op == "|":
                 one, two = self.contents(left), self.contents(right)
                 if isinstance(one, DictObject) and isinstance(two, DictObject) and None not in (one.items, two.items):
-                    return self.new("dict", DictObject(tuple({**dict(one.items or ()), **dict(two.items or ())}.items())))
+                    return self.new(
+                        "dict", DictObject(tuple({**dict(one.items or ()), **dict(two.items or ())}.items()))
+                    )
                 return self.new("dict", DictObject(None))
             case _:
                 return self._integers(op, left, right)
@@ -403,10 +405,10 @@ class Expressions(Core):
             others = self.items_of(right)
             known = None if items is None or others is None else items + others
             return self.new("list", ListObject(known))
-        if isinstance(right, Const) and isinstance(right.value, int) and items is not None:
-            if 0 <= right.value * len(items) <= _LONGEST:
-                return self.new("list", ListObject(items * right.value))
-        return self.new("list", ListObject(None))
+        times = right.value if isinstance(right, Const) and isinstance(right.value, int) else None
+        if items is None or times is None or not 0 <= times * len(items) <= _LONGEST:
+            return self.new("list", ListObject(None))
+        return self.new("list", ListObject(items * times))
 
     def _integers(self, op: str, left: Value, right: Value) -> Value:
         a, b = lattice.as_dim(left), lattice.as_dim(right)
@@ -425,11 +427,13 @@ class Expressions(Core):
                     result = dims.remainder(a, b)
                 case "/":
                     return Opaque("float")
+                case _:
+                    pass
             if result is not None:
                 return lattice.from_dim(result)
             return Opaque("int") if op in {"+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"} else Unknown("operator")
         kinds = {_number_kind(left), _number_kind(right)}
-        if kinds <= {"int"} and op != "/" and op != "**":
+        if kinds <= {"int"} and op not in {"/", "**"}:
             return Opaque("int")
         if kinds <= {"int", "float"}:
             return Opaque("float") if "float" in kinds or op == "/" else Unknown("operator")
@@ -485,16 +489,16 @@ class Expressions(Core):
                 except TypeError:
                     return None
             case (Const() | Int(), Const() | Int()):
-                a, b = lattice.as_dim(left), lattice.as_dim(right)
+                low, high = lattice.as_dim(left), lattice.as_dim(right)
                 match op:
                     case "<":
-                        return dims.less(a, b)
+                        return dims.less(low, high)
                     case ">":
-                        return dims.less(b, a)
+                        return dims.less(high, low)
                     case "<=":
-                        answer = dims.less(b, a)
+                        answer = dims.less(high, low)
                     case _:
-                        answer = dims.less(a, b)
+                        answer = dims.less(low, high)
                 return None if answer is None else not answer
             case (Seq(items=a), Seq(items=b)) if all(isinstance(i, Const) for i in (*a, *b)):
                 try:
@@ -515,8 +519,7 @@ class Expressions(Core):
             case (Const(value=a), Const(value=b)):
                 return bool(a == b)
             case (Const() | Int(), Const() | Int()):
-                a, b = lattice.as_dim(left), lattice.as_dim(right)
-                return None if a is None or b is None else dims.equal(a, b)
+                return dims.equal(lattice.as_dim(left), lattice.as_dim(right))
             case (DType(names=a), DType(names=b)):
                 if len(a) == 1 and a == b:
                     return True
@@ -540,7 +543,9 @@ class Expressions(Core):
             case (Ref(), Ref()):
                 return True if left == right else None
             case (Const(value=None), _) | (_, Const(value=None)):
-                return None if isinstance(left, (Ref, Tensor, Array)) or isinstance(right, (Ref, Tensor, Array)) else False
+                return (
+                    None if isinstance(left, (Ref, Tensor, Array)) or isinstance(right, (Ref, Tensor, Array)) else False
+                )
             case (DType(), Const() | Int() | Seq() | Text()) | (Const() | Int() | Seq() | Text(), DType()):
                 return False
             case (Const(value=str()) | Text(), Seq() | Int()) | (Seq() | Int(), Const(value=str()) | Text()):
@@ -620,7 +625,7 @@ class Expressions(Core):
         index = self.evaluate(expr[4], frame)
         return self.subscript(value, index, expr, frame)
 
-    _expressions: dict[int, Handler[[Any, Expr, Frame], Value]] = {  # noqa: RUF012 - a constant table
+    _expressions: dict[int, Handler[[Any, Expr, Frame], Value]] = {  # noqa: RUF012 a constant table
         ir.NAME: _name,
         ir.CONST: _constant,
         ir.ATTRIBUTE: _attribute,
@@ -673,7 +678,10 @@ BINARY_NAMES = _BINARY_NAMES
 
 
 def _may_overload(left: Value, right: Value) -> bool:
-    return any(isinstance(side, (Unknown, Union, Callable, Named)) or (isinstance(side, Ref) and side.kind == "instance") for side in (left, right))
+    return any(
+        isinstance(side, (Unknown, Union, Callable, Named)) or (isinstance(side, Ref) and side.kind == "instance")
+        for side in (left, right)
+    )
 
 
 def _small(value: object) -> bool:

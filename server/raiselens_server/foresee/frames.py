@@ -86,7 +86,7 @@ class Level:
     unsure: bool
 
 
-class Raising(Exception):  # noqa: N818 - it carries an abstract raise, it is no error of ours
+class Raising(Exception):  # noqa: N818 it carries an abstract raise, it is no error of ours
     """An exception that is raised for certain on this path.
 
     `alternatives` are the classes that an undecided guard before it may raise instead. `levels` run outermost first. `implicit`: raised by Python or torch itself, not by a `raise` or `assert`.
@@ -125,14 +125,16 @@ class Raising(Exception):  # noqa: N818 - it carries an abstract raise, it is no
         levels: list[Level] = []
         current: Frame | None = frame
         while current is not None:
-            levels.append(Level(
+            levels.append(
+                Level(
                     current,
                     current.statement,
                     current.at,
                     current.node,
                     tuple(current.conditions),
                     current.unsure,
-                ))
+                )
+            )
             current = current.caller
         levels.reverse()
         self.levels = tuple(levels)

@@ -119,9 +119,7 @@ class Project:
 
     def is_named(self, path: str) -> bool:
         """Whether findings may be reported in this file."""
-        return (
-            path in self._named_files or path in self._open or any(path.startswith(f) for f in self._named_folders)
-        )
+        return path in self._named_files or path in self._open or any(path.startswith(f) for f in self._named_folders)
 
     def check(self, path: str, text: str | None = None) -> FileReport:
         """Foresee the errors of one file: its top level, if run as a script, and each of its functions.
@@ -148,9 +146,7 @@ class Project:
         kept = self._findings.get(full)
         for name, text in texts.items():
             edited = os.path.abspath(name)
-            previous[edited] = self.scopes.put(
-                self.scopes.make_module(edited, text.encode("utf-8", "surrogatepass"))
-            )
+            previous[edited] = self.scopes.put(self.scopes.make_module(edited, text.encode("utf-8", "surrogatepass")))
         try:
             return self._check(self._module(full), path)
         finally:
@@ -269,9 +265,7 @@ class Project:
             run.undecided["nesting"] = run.undecided.get("nesting", 0) + 1
 
 
-def functions_of(
-    block: Block, owner: Class | None, module: Module
-) -> Iterator[tuple[FunctionUnit, Class | None]]:
+def functions_of(block: Block, owner: Class | None, module: Module) -> Iterator[tuple[FunctionUnit, Class | None]]:
     """The functions of a module and the methods of its classes, with their class."""
     for statement in flatten(block):
         if statement[0] == ir.FUNCTION:

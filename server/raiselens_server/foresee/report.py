@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raiselens_catalog.template import slug
-
 from raiselens_server.error import (
     Foreseen,
-    Frame as ErrorFrame,
     Hole,
     Place,
     RaisedError,
     Related,
     Severity,
+)
+from raiselens_server.error import (
+    Frame as ErrorFrame,
 )
 from raiselens_server.foresee import exceptions
 from raiselens_server.foresee.core import names_in
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame, Level, Raising
     from raiselens_server.foresee.scopes import Scopes
     from raiselens_server.source.ir import Expr, Stmt
-    from raiselens_server.values.lattice import Value
+    from raiselens_server.values.lattice import Site
     from raiselens_server.values.ops import Ambient
 
 
@@ -166,9 +167,9 @@ class RootRun(Run):
         return None
 
     def _through_locals(self, read: list[str], callee: Frame, names: list[str]) -> str | None:
-        from raiselens_server.source.module import flatten  # noqa: PLC0415 - only where a finding is made
+        from raiselens_server.source.module import flatten
 
-        assert callee.function is not None  # noqa: S101 - checked by the caller
+        assert callee.function is not None  # noqa: S101 states what the caller has checked
         for statement in flatten(callee.function.unit.body.block):
             if statement[0] == ir.ASSIGN and any(t[0] == ir.NAME and t[3] in read for t in statement[3]):
                 for name in _in_order(statement[4]):
@@ -189,7 +190,7 @@ class RootRun(Run):
         return (Related(Place(site.file, module.span(site.start, site.end)), f"`{param}` {text} here"),)
 
 
-def deciding_site(value: Tensor, condition: str) -> tuple[object, str]:
+def deciding_site(value: Tensor, condition: str) -> tuple[Site | None, str]:
     """Where the property that `condition` asks for was decided, and what it was decided to be."""
     if ".device" in condition and value.device is not None:
         shown = value.device.type if value.device.index is None else f"{value.device.type}:{value.device.index}"
@@ -255,9 +256,9 @@ def statement_place(level: Level) -> Place:
 def _in_order(expr: object) -> list[str]:
     if not isinstance(expr, tuple) or not expr:
         return []
-    if expr[0] == ir.NAME and len(expr) == 4 and isinstance(expr[3], str):  # noqa: PLR2004 - shape of NAME
+    if expr[0] == ir.NAME and len(expr) == 4 and isinstance(expr[3], str):
         return [expr[3]]
     return [name for part in expr if isinstance(part, tuple) for name in _in_order(part)]
 
 
-__all__ = ["Finding", "RootRun", "Value", "deciding_site", "render"]
+__all__ = ["Finding", "RootRun", "deciding_site", "render"]

@@ -234,7 +234,7 @@ class Scopes:
 
     def _bound(self, module: Module, statement: Stmt, name: str) -> Value:
         static = self.static
-        assert static is not None  # noqa: S101 - set by the project before any use
+        assert static is not None  # noqa: S101 states what the caller has checked
         frame = Frame(None, module, 0, {}, None, None, STATIC_DEPTH)
         frame.quiet = 1
         match statement[0]:
@@ -305,7 +305,9 @@ def changes_contents(source: bytes, name: str) -> bool:
     """Whether some line of a module may change a container in place: `NAME[…] = `, `NAME.append(…)`, `NAME += …`."""
     word = re.escape(name.encode())
     pattern = (
-        rb"(?<![\w.])" + word + rb"\s*(?:\[[^\n]*\]\s*(?:[-+*/|&]?=[^=])|\.(?:append|extend|insert|update|add|pop|remove|"
+        rb"(?<![\w.])"
+        + word
+        + rb"\s*(?:\[[^\n]*\]\s*(?:[-+*/|&]?=[^=])|\.(?:append|extend|insert|update|add|pop|remove|"
         rb"clear|setdefault|discard|sort|popitem|reverse)\s*\(|(?:\+|\||-|&)=)|\bdel\s+" + word + rb"\s*\["
     )
     return re.search(pattern, source) is not None

@@ -153,7 +153,7 @@ class Statements(Narrowing, Core):
             return True
         if answer is None:
             self._undecided(statement[3], frame)
-            self.refine(statement[3], True, frame)  # noqa: FBT003 - the test held
+            self.refine(statement[3], True, frame)
             return True
         self.guards_decided += 1
         self._decided(statement[3], frame, taken=False)
@@ -229,7 +229,7 @@ class Statements(Narrowing, Core):
             self._follow(test, states[0] is not None, frame)
         return True
 
-    def _follow(self, test: Expr, reached: bool, frame: Frame) -> None:  # noqa: FBT001 - kept for symmetry
+    def _follow(self, test: Expr, reached: bool, frame: Frame) -> None:
         return
 
     def _match(self, statement: Stmt, frame: Frame) -> bool:
@@ -281,7 +281,7 @@ class Statements(Narrowing, Core):
         entry = self.snapshot(frame)
         loop = Loop()
         frame.loops.append(loop)
-        self.refine(test, True, frame)  # noqa: FBT003 - the loop is entered
+        self.refine(test, True, frame)
         before = len(frame.raises)
         frame.branches.append(self.source(frame, test)) if answer is None else None
         falls = self.block(body, frame)
@@ -322,9 +322,7 @@ class Statements(Narrowing, Core):
             items = self.rows_of(value)
         return items
 
-    def _unrolled(
-        self, items: tuple[Value, ...], target: Expr, body: Block, orelse: Block, frame: Frame
-    ) -> bool:
+    def _unrolled(self, items: tuple[Value, ...], target: Expr, body: Block, orelse: Block, frame: Frame) -> bool:
         leaving: list[State] = []
         falls = True
         depth = len(frame.conditions)
@@ -450,9 +448,7 @@ class Statements(Narrowing, Core):
         certain: bool,
     ) -> list[Raising]:
         escaped = list(raised)
-        body_state = (
-            (dict(at_end[0]), dict(at_end[1])) if certain and len(raised) == 1 else _between(entry, at_end)
-        )
+        body_state = (dict(at_end[0]), dict(at_end[1])) if certain and len(raised) == 1 else _between(entry, at_end)
         for kind, name, block in handlers:
             caught = [raising for raising in escaped if self.catches(kind, raising.cls, frame) is not False]
             sure = any(self.catches(kind, raising.cls, frame) is True for raising in caught)
@@ -517,7 +513,7 @@ class Statements(Narrowing, Core):
             return True
         return falls
 
-    _statements: dict[int, Handler[[Any, Stmt, Frame], bool]] = {  # noqa: RUF012 - a constant table
+    _statements: dict[int, Handler[[Any, Stmt, Frame], bool]] = {  # noqa: RUF012 a constant table
         ir.EXPRESSION: _expression,
         ir.ASSIGN: _assign,
         ir.ANNOTATED: _annotated,

@@ -54,7 +54,9 @@ def device_text(device: Device) -> str:
 
 
 def _sequence(items: tuple[Value, ...], kind: str, source: str) -> Parts:
-    opening, closing = {"tuple": ("(", ")"), "list": ("[", "]"), "torch.Size": ("torch.Size([", "])")}.get(kind, ("", ""))
+    opening, closing = {"tuple": ("(", ")"), "list": ("[", "]"), "torch.Size": ("torch.Size([", "])")}.get(
+        kind, ("", "")
+    )
     if not opening:
         return hole(source)
     parts: list[str | HolePart] = [opening]

@@ -21,7 +21,7 @@ def message_template(module: Module, base: int, statement: Stmt) -> str | None:
         case ir.ASSERT if statement[4] is not None:
             return _text(module, base, statement[4])
         case ir.EXPRESSION if statement[3][0] == ir.CALL:
-            # torch._check(cond, lambda: message)
+            # torch._check takes its message as a function.
             _, _, _, _, positional, _ = statement[3]
             if len(positional) > 1 and positional[1][0] == ir.LAMBDA:
                 body = positional[1][3].body.block
@@ -36,10 +36,9 @@ def _text(module: Module, base: int, expr: Expr) -> str | None:
         case ir.CONST if isinstance(expr[3], str):
             return expr[3]
         case ir.FSTRING:
-            parts: list[str] = []
-            for part in expr[3]:
-                parts.append(part if isinstance(part, str) else f"{{{expression_text(module, base, part[0])}}}")
-            return "".join(parts)
+            return "".join(
+                part if isinstance(part, str) else f"{{{expression_text(module, base, part[0])}}}" for part in expr[3]
+            )
         case ir.BINARY if expr[3] == "+":
             left, right = _text(module, base, expr[4]), _text(module, base, expr[5])
             if left is None and right is None:

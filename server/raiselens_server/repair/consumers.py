@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from raiselens_server.source.module import Module
     from raiselens_server.source.units import FunctionUnit
 
-_HARMLESS: Final = frozenset({"print", "len", "type", "isinstance", "repr", "str", "id", "bool", "int", "float", "list"})
+_HARMLESS: Final = frozenset(
+    {"print", "len", "type", "isinstance", "repr", "str", "id", "bool", "int", "float", "list"}
+)
 _READ_ATTRIBUTES: Final = frozenset(
     {"shape", "dtype", "device", "ndim", "is_cuda", "layout", "itemsize", "nbytes", "requires_grad", "grad"}
 )
@@ -60,7 +62,7 @@ def _is_within(expr: Expr, call: Expr | None) -> bool:
 
 
 def _enclosing(changed: Changed) -> tuple[Block, FunctionUnit | None, Stmt] | None:
-    from raiselens_server.repair.locate import blocks  # noqa: PLC0415 - one use
+    from raiselens_server.repair.locate import blocks
 
     start = changed.base + changed.expr[1]
     for block, base, unit in blocks(changed.module):
@@ -95,7 +97,7 @@ def _direct(statement: Stmt, changed: Changed) -> str | None:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "…"  # noqa: PLR2004 - fits a title
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def _uses(
@@ -152,7 +154,7 @@ def _name_uses(statement: Stmt, names: set[str]) -> Iterator[tuple[Expr, tuple[E
     def walk(node: object, around: tuple[Expr, ...]) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
         if not isinstance(node, tuple) or not node:
             return
-        is_expr = isinstance(node[0], int) and node[0] < ir.EXPRESSION and len(node) >= 3 and isinstance(node[1], int)  # noqa: PLR2004
+        is_expr = isinstance(node[0], int) and node[0] < ir.EXPRESSION and len(node) >= 3 and isinstance(node[1], int)
         if is_expr and node[0] == ir.NAME:
             if node[3] in names:
                 yield node, around
@@ -162,7 +164,7 @@ def _name_uses(statement: Stmt, names: set[str]) -> Iterator[tuple[Expr, tuple[E
             if isinstance(part, tuple):
                 yield from walk(part, inner)
 
-    from raiselens_server.repair.locate import _own_parts  # noqa: PLC0415, PLC2701 - one shape, one place
+    from raiselens_server.repair.locate import _own_parts
 
     parts = _own_parts(statement)
     if statement[0] in {ir.ASSIGN, ir.ANNOTATED}:
@@ -223,7 +225,9 @@ def _known_call(parent: Expr, base: int, followed: frozenset[int], name: Expr) -
         if inside_receiver and ops.knows(f"torch.Tensor.{function[4]}"):
             return True
         dotted = _dotted(function)
-        return dotted is not None and ops.knows(dotted.replace("th.", "torch.", 1) if dotted.startswith("th.") else dotted)
+        return dotted is not None and ops.knows(
+            dotted.replace("th.", "torch.", 1) if dotted.startswith("th.") else dotted
+        )
     return False
 
 

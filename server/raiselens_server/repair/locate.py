@@ -69,7 +69,7 @@ def expressions(node: object) -> Iterator[Expr]:
     if not isinstance(node, tuple) or not node:
         return
     kind = node[0]
-    if isinstance(kind, int) and kind < ir.EXPRESSION and len(node) >= 3 and isinstance(node[1], int):  # noqa: PLR2004
+    if isinstance(kind, int) and kind < ir.EXPRESSION and len(node) >= 3 and isinstance(node[1], int):
         yield node
     parts = node
     if isinstance(kind, int) and kind >= ir.EXPRESSION:
@@ -102,9 +102,7 @@ def argument_of(call: Expr, unit: FunctionUnit, param: str, *, bound: bool) -> E
             return value  # type: ignore[no-any-return]
     if any(item[0] == ir.STAR for item in call[4]):
         return None
-    positional = [
-        p.name for p in unit.parameters if p.kind in {units.POSITIONAL_ONLY, units.POSITIONAL_OR_KEYWORD}
-    ]
+    positional = [p.name for p in unit.parameters if p.kind in {units.POSITIONAL_ONLY, units.POSITIONAL_OR_KEYWORD}]
     if bound:
         positional = positional[1:]
     if param in positional and positional.index(param) < len(call[4]):

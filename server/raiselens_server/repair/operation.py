@@ -12,7 +12,6 @@ from raiselens_server.error import RepairKind
 from raiselens_server.repair.locate import needs_parentheses
 from raiselens_server.repair.proposal import Change, Proposal
 from raiselens_server.source import ir
-from raiselens_server.values.lattice import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +70,7 @@ def _suffix(finding: Finding, expr: Expr, suffix: str, kind: RepairKind) -> Prop
     text = frame.module.text(start, end)
     if needs_parentheses(expr):
         text = f"({text})"
-    short = text if len(text) <= 40 else text[:37] + "…"  # noqa: PLR2004 - fits a title
+    short = text if len(text) <= 40 else text[:37] + "…"
     return Proposal(
         f"Pass `{short}{suffix}`", kind, (Change(frame.module, start, end, f"{text}{suffix}"),), doubtful=True
     )
@@ -86,7 +85,7 @@ def _operands(node: Expr) -> Iterator[Expr]:
                     yield from (item for item in argument[3] if item[0] not in {ir.CONST, ir.STAR})
                 elif argument[0] not in {ir.CONST, ir.STAR, ir.LAMBDA}:
                     yield argument
-            if node[3][0] == ir.ATTRIBUTE and node[3][3][0] != ir.NAME or node[3][0] == ir.ATTRIBUTE:
+            if (node[3][0] == ir.ATTRIBUTE and node[3][3][0] != ir.NAME) or node[3][0] == ir.ATTRIBUTE:
                 yield node[3][3]
         case ir.BINARY:
             yield node[5]
@@ -98,4 +97,4 @@ def _operands(node: Expr) -> Iterator[Expr]:
             return
 
 
-__all__ = ["Tensor", "proposals"]
+__all__ = ["proposals"]

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from raiselens_server.repair.wants import WantDevice
 
 
-def device_proposals(
-    project: Project, subject: Subject, want: WantDevice, other: Subject | None
-) -> Iterator[Proposal]:
+def device_proposals(project: Project, subject: Subject, want: WantDevice, other: Subject | None) -> Iterator[Proposal]:
     """Edits that put `subject` on the device wanted."""
     shown = device_text(want.device)
     if isinstance(subject.value, Tensor):
@@ -47,9 +45,7 @@ def device_proposals(
 
 def contiguous_proposals(subject: Subject) -> Iterator[Proposal]:
     """A contiguous copy at the call."""
-    yield from at_call(
-        subject, ".contiguous()", f"Pass a contiguous copy of `{subject.shown}`", RepairKind.CONTIGUOUS
-    )
+    yield from at_call(subject, ".contiguous()", f"Pass a contiguous copy of `{subject.shown}`", RepairKind.CONTIGUOUS)
 
 
 def value_proposals(subject: Subject, allowed: tuple[str | int | float | bool, ...]) -> Iterator[Proposal]:

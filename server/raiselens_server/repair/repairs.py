@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from raiselens_server.error import RaisedError
     from raiselens_server.foresee import FileReport, Project
     from raiselens_server.foresee.report import Finding
-    from raiselens_server.repair.proposal import Change, Proposal
+    from raiselens_server.repair.proposal import Proposal
     from raiselens_server.repair.wants import Want
 
 MAX_TRIED = 12
@@ -60,13 +60,11 @@ def repairs_for(project: Project, error: RaisedError) -> tuple[Repair, ...]:
     return tuple(_repair(*item, first=index == 0) for index, item in enumerate(found))
 
 
-def _repair(proposal: Proposal, safe: bool, unknown: tuple[str, ...], *, first: bool) -> Repair:  # noqa: FBT001 - one of three facts
+def _repair(proposal: Proposal, safe: bool, unknown: tuple[str, ...], *, first: bool) -> Repair:
     title = proposal.title
     if unknown:
-        title += f" (also used by {', '.join(unknown[:3])}{' and others' if len(unknown) > 3 else ''})"  # noqa: PLR2004
-    edits = tuple(
-        Edit(Place(c.module.path, c.module.span(c.start, c.end)), c.text) for c in proposal.changes
-    )
+        title += f" (also used by {', '.join(unknown[:3])}{' and others' if len(unknown) > 3 else ''})"
+    edits = tuple(Edit(Place(c.module.path, c.module.span(c.start, c.end)), c.text) for c in proposal.changes)
     return Repair(title, proposal.kind, safe, safe and first, edits)
 
 
@@ -131,7 +129,7 @@ def helps(before: FileReport, after: FileReport, error: RaisedError) -> bool:
 
 
 def _key(error: RaisedError) -> tuple[str, str, str, int]:
-    assert isinstance(error.origin, Foreseen)  # noqa: S101 - only foreseen errors are re-checked
+    assert isinstance(error.origin, Foreseen)  # noqa: S101 states what the caller has checked
     guard = error.frames[-1]
     # The user's own lines may move with the edit, so a raise in the file itself is told by its condition.
     return error.class_name, error.origin.callee, error.origin.condition, guard.line if len(error.frames) > 1 else 0
@@ -145,4 +143,4 @@ def _same_call(other: RaisedError, error: RaisedError) -> bool:
             return False
 
 
-__all__ = ["Change", "helps", "repairs_for"]
+__all__ = ["helps", "repairs_for"]

@@ -41,12 +41,12 @@ def rank_proposals(project: Project, subject: Subject, rank: int) -> Iterator[Pr
     elif have == rank + 1 and 1 in value.shape:
         axis = value.shape.index(1)
         yield from at_call(subject, f".squeeze({axis})", f"Drop dimension {axis} of `{subject.shown}`")
-    elif rank == 2 and have > 2:  # noqa: PLR2004 - matrices
+    elif rank == 2 and have > 2:
         yield from at_call(subject, ".flatten(0, -2)", f"Flatten the leading dimensions of `{subject.shown}`")
 
 
 def _bracketed(project: Project, subject: Subject) -> Iterator[Proposal]:
-    assert isinstance(subject.value, Tensor)  # noqa: S101 - checked by the caller
+    assert isinstance(subject.value, Tensor)  # noqa: S101 states what the caller has checked
     located = allocation(project, subject, subject.value.shape_site)
     if located is None or located.expr[0] != ir.CALL or not located.expr[4]:
         return
@@ -62,9 +62,7 @@ def _bracketed(project: Project, subject: Subject) -> Iterator[Proposal]:
         )
 
 
-def at_call(
-    subject: Subject, suffix: str, title: str, kind: RepairKind = RepairKind.RESHAPE
-) -> Iterator[Proposal]:
+def at_call(subject: Subject, suffix: str, title: str, kind: RepairKind = RepairKind.RESHAPE) -> Iterator[Proposal]:
     """Put a method call behind the argument."""
     if subject.argument is None:
         return

@@ -66,8 +66,8 @@ def subject_of(finding: Finding, name: str) -> Subject | None:
 
 def _param_holding(finding: Finding, name: str, value: Value) -> str | None:
     callee = finding.callee
-    assert callee is not None  # noqa: S101 - checked by the caller
-    assert callee.frame.function is not None  # noqa: S101
+    assert callee is not None  # noqa: S101 states what the caller has checked
+    assert callee.frame.function is not None  # noqa: S101 states what the caller has checked
     names = [parameter.name for parameter in callee.frame.function.unit.parameters]
     if callee.frame is finding.raising.levels[-1].frame and name in names:
         return name

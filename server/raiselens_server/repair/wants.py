@@ -237,7 +237,7 @@ def size_of(expr: Expr) -> tuple[str, int] | None:
 def _difference(have: Dim | None, want: Dim | None) -> int | None:
     if have is None or want is None:
         return None
-    from raiselens_server.values import dims  # noqa: PLC0415 - keeps the module's head to what types need
+    from raiselens_server.values import dims
 
     more = dims.subtract(want, have)
     return more if isinstance(more, int) else None

@@ -1,13 +1,16 @@
 """Syntax nodes → IR statements and units. Total: a broken statement becomes UNREAD, the rest is kept."""
 
+# ruff: noqa: SLF001 - the dispatch table below the class is a part of it
+
 from __future__ import annotations
 
 from sys import intern
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.source import ir, units
 from raiselens_server.source.lower_expressions import ExpressionLowering
 from raiselens_server.source.lower_patterns import lower_pattern
+from raiselens_server.source.syntax import LANGUAGE
 from raiselens_server.source.units import Body, ClassUnit, FunctionUnit, Parameter
 
 if TYPE_CHECKING:
@@ -150,8 +153,7 @@ class Lowering(ExpressionLowering):
             match child.type:
                 case "positional_separator":
                     found = [
-                        Parameter(p.name, units.POSITIONAL_ONLY, p.default, p.annotation, p.start, p.end)
-                        for p in found
+                        Parameter(p.name, units.POSITIONAL_ONLY, p.default, p.annotation, p.start, p.end) for p in found
                     ]
                     continue
                 case "keyword_separator":
@@ -193,7 +195,7 @@ class Lowering(ExpressionLowering):
             for child in node.named_children:
                 self._expression_statement(child, into)
             return
-        handler = _STATEMENTS.get(kind)
+        handler = _BY_KIND.get(node.kind_id)
         if handler is not None:
             into.append(handler(self, node, node.start_byte - self.base, node.end_byte - self.base))
         elif kind == "ERROR":
@@ -269,6 +271,8 @@ class Lowering(ExpressionLowering):
                     self.bind(item)
             case ir.STAR:
                 self.bind(target[3])
+            case _:
+                pass
 
     def expression(self, node: Node) -> Expr:
         """Lower an expression, noting what it does to the unit: a walrus binds, a yield makes a generator."""
@@ -372,7 +376,11 @@ class Lowering(ExpressionLowering):
             elif child.type != "comment":
                 exceptions.append(self.expression(child))
         if kind is None and exceptions:
-            kind = exceptions[0] if len(exceptions) == 1 else (ir.TUPLE, exceptions[0][1], exceptions[-1][2], (*exceptions,))
+            kind = (
+                exceptions[0]
+                if len(exceptions) == 1
+                else (ir.TUPLE, exceptions[0][1], exceptions[-1][2], (*exceptions,))
+            )
             if len(exceptions) > 1 and any(child.type == "as" for child in node.children):
                 # `except A as e` in the grammar's older shape: type, then name.
                 kind, last = exceptions[0], exceptions[-1]
@@ -487,9 +495,7 @@ class Lowering(ExpressionLowering):
         subjects = [self.expression(child) for child in node.children_by_field_name("subject")]
         if not subjects:
             return (ir.UNREAD, start, end, self._names_in(node))
-        subject = (
-            subjects[0] if len(subjects) == 1 else (ir.TUPLE, subjects[0][1], subjects[-1][2], tuple(subjects))
-        )
+        subject = subjects[0] if len(subjects) == 1 else (ir.TUPLE, subjects[0][1], subjects[-1][2], tuple(subjects))
         cases: list[tuple[Any, ...]] = []
         body = node.child_by_field_name("body")
         for clause in body.named_children if body is not None else ():
@@ -500,45 +506,44 @@ class Lowering(ExpressionLowering):
             if not lowered:
                 continue
             pattern = (
-                lowered[0]
-                if len(lowered) == 1
-                else (ir.P_SEQUENCE, lowered[0][1], lowered[-1][2], tuple(lowered))
+                lowered[0] if len(lowered) == 1 else (ir.P_SEQUENCE, lowered[0][1], lowered[-1][2], tuple(lowered))
             )
             guard_node = clause.child_by_field_name("guard")
             guard = self._first(guard_node) if guard_node is not None else None
             cases.append((pattern, guard, self.block(clause.child_by_field_name("consequence"))))
         return (ir.MATCH, start, end, subject, tuple(cases))
 
-    def _simple(kind: int) -> Callable[[Lowering, Node, int, int], Stmt]:  # type: ignore[misc]  # noqa: N805
-        return lambda _self, _node, start, end: (kind, start, end)
 
-    def _type_alias(self, node: Node, start: int, end: int) -> Stmt:
-        return (ir.UNREAD, start, end, self._names_in(node))
+def _simple(kind: int) -> Callable[[Lowering, Node, int, int], Stmt]:
+    return lambda _self, _node, start, end: (kind, start, end)
 
 
 _STATEMENTS: dict[str, Callable[[Lowering, Node, int, int], Stmt]] = {
-    "return_statement": Lowering._return,  # noqa: SLF001 - the table is part of the class
-    "raise_statement": Lowering._raise,  # noqa: SLF001
-    "assert_statement": Lowering._assert,  # noqa: SLF001
-    "if_statement": Lowering._if,  # noqa: SLF001
-    "while_statement": Lowering._while,  # noqa: SLF001
-    "for_statement": Lowering._for,  # noqa: SLF001
-    "try_statement": Lowering._try,  # noqa: SLF001
-    "with_statement": Lowering._with,  # noqa: SLF001
-    "function_definition": Lowering._function,  # noqa: SLF001
-    "class_definition": Lowering._class,  # noqa: SLF001
-    "decorated_definition": Lowering._decorated,  # noqa: SLF001
-    "import_statement": Lowering._import,  # noqa: SLF001
-    "import_from_statement": Lowering._from,  # noqa: SLF001
-    "future_import_statement": Lowering._from,  # noqa: SLF001
-    "global_statement": Lowering._global,  # noqa: SLF001
-    "nonlocal_statement": Lowering._nonlocal,  # noqa: SLF001
-    "delete_statement": Lowering._delete,  # noqa: SLF001
-    "match_statement": Lowering._match,  # noqa: SLF001
-    "pass_statement": Lowering._simple(ir.PASS),  # type: ignore[arg-type]  # noqa: SLF001
-    "break_statement": Lowering._simple(ir.BREAK),  # type: ignore[arg-type]  # noqa: SLF001
-    "continue_statement": Lowering._simple(ir.CONTINUE),  # type: ignore[arg-type]  # noqa: SLF001
+    "return_statement": Lowering._return,
+    "raise_statement": Lowering._raise,
+    "assert_statement": Lowering._assert,
+    "if_statement": Lowering._if,
+    "while_statement": Lowering._while,
+    "for_statement": Lowering._for,
+    "try_statement": Lowering._try,
+    "with_statement": Lowering._with,
+    "function_definition": Lowering._function,
+    "class_definition": Lowering._class,
+    "decorated_definition": Lowering._decorated,
+    "import_statement": Lowering._import,
+    "import_from_statement": Lowering._from,
+    "future_import_statement": Lowering._from,
+    "global_statement": Lowering._global,
+    "nonlocal_statement": Lowering._nonlocal,
+    "delete_statement": Lowering._delete,
+    "match_statement": Lowering._match,
+    "pass_statement": _simple(ir.PASS),
+    "break_statement": _simple(ir.BREAK),
+    "continue_statement": _simple(ir.CONTINUE),
 }
+
+
+_BY_KIND: Final = {LANGUAGE.id_for_node_kind(kind, True): handler for kind, handler in _STATEMENTS.items()}
 
 
 def bound_by(statement: Stmt) -> frozenset[str]:
@@ -570,6 +575,8 @@ def bound_by(statement: Stmt) -> frozenset[str]:
         case ir.MATCH:
             for pattern, _, _ in statement[4]:
                 _bound_pattern(pattern, names)
+        case _:
+            pass
     return frozenset(names)
 
 
@@ -582,6 +589,8 @@ def _bound_target(target: Expr, names: set[str]) -> None:
                 _bound_target(item, names)
         case ir.STAR:
             _bound_target(target[3], names)
+        case _:
+            pass
 
 
 def _bound_pattern(pattern: tuple[Any, ...], names: set[str]) -> None:
@@ -602,3 +611,5 @@ def _bound_pattern(pattern: tuple[Any, ...], names: set[str]) -> None:
                 _bound_pattern(inner, names)
         case ir.P_OPAQUE:
             names.update(pattern[3])
+        case _:
+            pass

@@ -1,5 +1,7 @@
 """Syntax nodes → IR expressions. Total: what is not understood becomes OPAQUE."""
 
+# ruff: noqa: SLF001 - the dispatch table below the class is a part of it
+
 from __future__ import annotations
 
 import ast
@@ -7,6 +9,7 @@ from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.source import ir
+from raiselens_server.source.syntax import LANGUAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +59,7 @@ class ExpressionLowering:
 
     def expression(self, node: Node) -> Expr:
         """Lower any expression node."""
-        handler = _HANDLERS.get(node.type)
+        handler = _BY_KIND.get(node.kind_id)
         if handler is None:
             return (ir.OPAQUE, node.start_byte - self.base, node.end_byte - self.base)
         return handler(self, node)
@@ -75,11 +78,12 @@ class ExpressionLowering:
     def _attribute(self, node: Node) -> Expr:
         obj, name = node.child_by_field_name("object"), node.child_by_field_name("attribute")
         if obj is None or name is None:
-            return self._opaque(node)
+            return self.opaque(node)
         start, end = node.start_byte - self.base, node.end_byte - self.base
         return _postfix(ir.ATTRIBUTE, start, end, self.expression(obj), self.text(name))
 
-    def _opaque(self, node: Node) -> Expr:
+    def opaque(self, node: Node) -> Expr:
+        """What is not understood."""
         return (ir.OPAQUE, node.start_byte - self.base, node.end_byte - self.base)
 
     def _constant(self, node: Node, value: object) -> Expr:
@@ -89,12 +93,12 @@ class ExpressionLowering:
         try:
             return self._constant(node, ast.literal_eval(self.text(node)))
         except (ValueError, SyntaxError):
-            return self._opaque(node)
+            return self.opaque(node)
 
     def _call(self, node: Node) -> Expr:
         function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if function is None or arguments is None:
-            return self._opaque(node)
+            return self.opaque(node)
         positional, keywords = self.arguments(arguments)
         start, end = node.start_byte - self.base, node.end_byte - self.base
         return _postfix(ir.CALL, start, end, self.expression(function), positional, keywords)
@@ -123,7 +127,7 @@ class ExpressionLowering:
         value = node.child_by_field_name("value")
         indices = node.children_by_field_name("subscript")
         if value is None or not indices:
-            return self._opaque(node)
+            return self.opaque(node)
         start, end = node.start_byte - self.base, node.end_byte - self.base
         comma = any(child.type == "," for child in node.children)
         if len(indices) == 1 and not comma:
@@ -137,14 +141,14 @@ class ExpressionLowering:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         operator = node.child_by_field_name("operator")
         if left is None or right is None or operator is None:
-            return self._opaque(node)
+            return self.opaque(node)
         start, end = node.start_byte - self.base, node.end_byte - self.base
         return (ir.BINARY, start, end, operator.type, self.expression(left), self.expression(right))
 
     def _unary(self, node: Node) -> Expr:
         operand, operator = node.child_by_field_name("argument"), node.child_by_field_name("operator")
         if operand is None:
-            return self._opaque(node)
+            return self.opaque(node)
         start, end = node.start_byte - self.base, node.end_byte - self.base
         kind = "not" if operator is None else operator.type
         lowered = self.expression(operand)
@@ -156,7 +160,7 @@ class ExpressionLowering:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         operator = node.child_by_field_name("operator")
         if left is None or right is None or operator is None:
-            return self._opaque(node)
+            return self.opaque(node)
         start, end = node.start_byte - self.base, node.end_byte - self.base
         return (ir.BOOLEAN, start, end, operator.type, (self.expression(left), self.expression(right)))
 
@@ -164,7 +168,7 @@ class ExpressionLowering:
         operands = [child for child in node.named_children if child.type != "comment"]
         operators = [child.type for child in node.children_by_field_name("operators")]
         if len(operators) != len(operands) - 1:
-            return self._opaque(node)
+            return self.opaque(node)
         pairs = tuple((op, self.expression(right)) for op, right in zip(operators, operands[1:], strict=True))
         start, end = node.start_byte - self.base, node.end_byte - self.base
         return (ir.COMPARE, start, end, self.expression(operands[0]), pairs)
@@ -172,15 +176,9 @@ class ExpressionLowering:
     def _conditional(self, node: Node) -> Expr:
         parts = self.items(node)
         if len(parts) != 3:
-            return self._opaque(node)
+            return self.opaque(node)
         body, test, orelse = parts
         return (ir.CONDITIONAL, node.start_byte - self.base, node.end_byte - self.base, test, body, orelse)
-
-    def _sequence(kind: int) -> Callable[[ExpressionLowering, Node], Expr]:  # type: ignore[misc]  # noqa: N805
-        def lower(self: ExpressionLowering, node: Node) -> Expr:
-            return (kind, node.start_byte - self.base, node.end_byte - self.base, self.items(node))
-
-        return lower
 
     def _dictionary(self, node: Node) -> Expr:
         pairs: list[tuple[Expr | None, Expr]] = []
@@ -188,12 +186,12 @@ class ExpressionLowering:
             if child.type == "pair":
                 key, value = child.child_by_field_name("key"), child.child_by_field_name("value")
                 if key is None or value is None:
-                    return self._opaque(node)
+                    return self.opaque(node)
                 pairs.append((self.expression(key), self.expression(value)))
             elif child.type == "dictionary_splat":
                 pairs.append((None, self.expression(child.named_children[0])))
             elif child.type != "comment":
-                return self._opaque(node)
+                return self.opaque(node)
         return (ir.DICT, node.start_byte - self.base, node.end_byte - self.base, tuple(pairs))
 
     def _string(self, node: Node) -> Expr:
@@ -207,19 +205,19 @@ class ExpressionLowering:
                 continue
             piece = self._string_parts(child)
             if piece is None:
-                return self._opaque(node)
+                return self.opaque(node)
             parts.extend(piece)
         return self._from_parts(node, parts)
 
     def _from_parts(self, node: Node, parts: list[Any] | None) -> Expr:
         if parts is None:
-            return self._opaque(node)
+            return self.opaque(node)
         if all(isinstance(part, bytes) for part in parts) and parts:
             return self._constant(node, b"".join(parts))
         if all(isinstance(part, str) for part in parts):
             return self._constant(node, "".join(parts))
         if any(isinstance(part, bytes) for part in parts):
-            return self._opaque(node)
+            return self.opaque(node)
         merged: list[Any] = []
         for part in parts:
             if isinstance(part, str) and merged and isinstance(merged[-1], str):
@@ -301,39 +299,6 @@ class ExpressionLowering:
         unit = self.make_lambda(node)
         return (ir.LAMBDA, node.start_byte - self.base, node.end_byte - self.base, unit)
 
-    def _comprehension(kind: str) -> Callable[[ExpressionLowering, Node], Expr]:  # type: ignore[misc]  # noqa: N805
-        def lower(self: ExpressionLowering, node: Node) -> Expr:
-            body = node.child_by_field_name("body")
-            if body is None:
-                return self._opaque(node)
-            element: Any
-            if kind == "dict":
-                key, value = body.child_by_field_name("key"), body.child_by_field_name("value")
-                if key is None or value is None:
-                    return self._opaque(node)
-                element = (self.expression(key), self.expression(value))
-            else:
-                element = self.expression(body)
-            clauses: list[tuple[Any, ...]] = []
-            for child in node.named_children:
-                if child.type == "for_in_clause":
-                    left, right = child.child_by_field_name("left"), child.child_by_field_name("right")
-                    if left is None or right is None:
-                        return self._opaque(node)
-                    clauses.append(("for", self.target(left), self.expression(right)))
-                elif child.type == "if_clause":
-                    clauses.append(("if", self.expression(child.named_children[0])))
-            return (
-                ir.COMPREHENSION,
-                node.start_byte - self.base,
-                node.end_byte - self.base,
-                kind,
-                element,
-                tuple(clauses),
-            )
-
-        return lower
-
     def _slice(self, node: Node) -> Expr:
         parts: list[Expr | None] = [None, None, None]
         index = 0
@@ -347,13 +312,13 @@ class ExpressionLowering:
     def _star(self, node: Node) -> Expr:
         children = node.named_children
         if not children:
-            return self._opaque(node)
+            return self.opaque(node)
         return (ir.STAR, node.start_byte - self.base, node.end_byte - self.base, self.expression(children[0]))
 
     def _walrus(self, node: Node) -> Expr:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if name is None or value is None:
-            return self._opaque(node)
+            return self.opaque(node)
         start, end = node.start_byte - self.base, node.end_byte - self.base
         return (ir.WALRUS, start, end, self.text(name), self.expression(value))
 
@@ -374,7 +339,7 @@ class ExpressionLowering:
         for child in node.named_children:
             if child.type != "comment":
                 return self.expression(child)
-        return self._opaque(node)
+        return self.opaque(node)
 
     def target(self, node: Node) -> Expr:
         """Lower an assignment target; patterns become TUPLE, LIST and STAR."""
@@ -396,41 +361,85 @@ class ExpressionLowering:
         return self._constant(node, None)
 
 
+def _sequence(kind: int) -> Callable[[ExpressionLowering, Node], Expr]:
+    def lower(self: ExpressionLowering, node: Node) -> Expr:
+        return (kind, node.start_byte - self.base, node.end_byte - self.base, self.items(node))
+
+    return lower
+
+
+def _comprehension(kind: str) -> Callable[[ExpressionLowering, Node], Expr]:
+    def lower(self: ExpressionLowering, node: Node) -> Expr:
+        body = node.child_by_field_name("body")
+        if body is None:
+            return self.opaque(node)
+        element: Any
+        if kind == "dict":
+            key, value = body.child_by_field_name("key"), body.child_by_field_name("value")
+            if key is None or value is None:
+                return self.opaque(node)
+            element = (self.expression(key), self.expression(value))
+        else:
+            element = self.expression(body)
+        clauses: list[tuple[Any, ...]] = []
+        for child in node.named_children:
+            if child.type == "for_in_clause":
+                left, right = child.child_by_field_name("left"), child.child_by_field_name("right")
+                if left is None or right is None:
+                    return self.opaque(node)
+                clauses.append(("for", self.target(left), self.expression(right)))
+            elif child.type == "if_clause":
+                clauses.append(("if", self.expression(child.named_children[0])))
+        return (
+            ir.COMPREHENSION,
+            node.start_byte - self.base,
+            node.end_byte - self.base,
+            kind,
+            element,
+            tuple(clauses),
+        )
+
+    return lower
+
+
 _HANDLERS: dict[str, Callable[[ExpressionLowering, Node], Expr]] = {
-    "identifier": ExpressionLowering._name,  # noqa: SLF001 - the table is part of the class
-    "attribute": ExpressionLowering._attribute,  # noqa: SLF001
-    "call": ExpressionLowering._call,  # noqa: SLF001
-    "subscript": ExpressionLowering._subscript,  # noqa: SLF001
-    "binary_operator": ExpressionLowering._binary,  # noqa: SLF001
-    "unary_operator": ExpressionLowering._unary,  # noqa: SLF001
-    "not_operator": ExpressionLowering._unary,  # noqa: SLF001
-    "boolean_operator": ExpressionLowering._boolean,  # noqa: SLF001
-    "comparison_operator": ExpressionLowering._compare,  # noqa: SLF001
-    "conditional_expression": ExpressionLowering._conditional,  # noqa: SLF001
-    "tuple": ExpressionLowering._sequence(ir.TUPLE),  # type: ignore[arg-type]  # noqa: SLF001
-    "expression_list": ExpressionLowering._sequence(ir.TUPLE),  # type: ignore[arg-type]  # noqa: SLF001
-    "pattern_list": ExpressionLowering._sequence(ir.TUPLE),  # type: ignore[arg-type]  # noqa: SLF001
-    "list": ExpressionLowering._sequence(ir.LIST),  # type: ignore[arg-type]  # noqa: SLF001
-    "set": ExpressionLowering._sequence(ir.SET),  # type: ignore[arg-type]  # noqa: SLF001
-    "dictionary": ExpressionLowering._dictionary,  # noqa: SLF001
-    "string": ExpressionLowering._string,  # noqa: SLF001
-    "concatenated_string": ExpressionLowering._concatenated,  # noqa: SLF001
-    "integer": ExpressionLowering._number,  # noqa: SLF001
-    "float": ExpressionLowering._number,  # noqa: SLF001
+    "identifier": ExpressionLowering._name,
+    "attribute": ExpressionLowering._attribute,
+    "call": ExpressionLowering._call,
+    "subscript": ExpressionLowering._subscript,
+    "binary_operator": ExpressionLowering._binary,
+    "unary_operator": ExpressionLowering._unary,
+    "not_operator": ExpressionLowering._unary,
+    "boolean_operator": ExpressionLowering._boolean,
+    "comparison_operator": ExpressionLowering._compare,
+    "conditional_expression": ExpressionLowering._conditional,
+    "tuple": _sequence(ir.TUPLE),
+    "expression_list": _sequence(ir.TUPLE),
+    "pattern_list": _sequence(ir.TUPLE),
+    "list": _sequence(ir.LIST),
+    "set": _sequence(ir.SET),
+    "dictionary": ExpressionLowering._dictionary,
+    "string": ExpressionLowering._string,
+    "concatenated_string": ExpressionLowering._concatenated,
+    "integer": ExpressionLowering._number,
+    "float": ExpressionLowering._number,
     "true": lambda self, node: self._constant(node, True),
     "false": lambda self, node: self._constant(node, False),
     "none": ExpressionLowering.constant_none,
     "ellipsis": lambda self, node: self._constant(node, ...),
-    "lambda": ExpressionLowering._lambda,  # noqa: SLF001
-    "list_comprehension": ExpressionLowering._comprehension("list"),  # type: ignore[arg-type]  # noqa: SLF001
-    "set_comprehension": ExpressionLowering._comprehension("set"),  # type: ignore[arg-type]  # noqa: SLF001
-    "dictionary_comprehension": ExpressionLowering._comprehension("dict"),  # type: ignore[arg-type]  # noqa: SLF001
-    "generator_expression": ExpressionLowering._comprehension("generator"),  # type: ignore[arg-type]  # noqa: SLF001
-    "slice": ExpressionLowering._slice,  # noqa: SLF001
-    "list_splat": ExpressionLowering._star,  # noqa: SLF001
-    "named_expression": ExpressionLowering._walrus,  # noqa: SLF001
-    "await": ExpressionLowering._await,  # noqa: SLF001
-    "yield": ExpressionLowering._yield,  # noqa: SLF001
-    "parenthesized_expression": ExpressionLowering._inner,  # noqa: SLF001
-    "type": ExpressionLowering._inner,  # noqa: SLF001
+    "lambda": ExpressionLowering._lambda,
+    "list_comprehension": _comprehension("list"),
+    "set_comprehension": _comprehension("set"),
+    "dictionary_comprehension": _comprehension("dict"),
+    "generator_expression": _comprehension("generator"),
+    "slice": ExpressionLowering._slice,
+    "list_splat": ExpressionLowering._star,
+    "named_expression": ExpressionLowering._walrus,
+    "await": ExpressionLowering._await,
+    "yield": ExpressionLowering._yield,
+    "parenthesized_expression": ExpressionLowering._inner,
+    "type": ExpressionLowering._inner,
 }
+
+_BY_KIND: Final = {LANGUAGE.id_for_node_kind(kind, True): handler for kind, handler in _HANDLERS.items()}
+"""By the grammar's number of a kind: comparing names for every node costs more than lowering it."""

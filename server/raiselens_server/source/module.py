@@ -141,6 +141,8 @@ def flatten(block: Block) -> Iterator[Stmt]:
             case ir.MATCH:
                 for _, _, body in statement[4]:
                     yield from flatten(body)
+            case _:
+                pass
 
 
 def _collect(block: Block, found: dict[str, list[Stmt]], typing_only: dict[str, list[Stmt]]) -> None:
@@ -163,12 +165,13 @@ def _collect(block: Block, found: dict[str, list[Stmt]], typing_only: dict[str, 
             case ir.MATCH:
                 for _, _, body in statement[4]:
                     _collect(body, found, typing_only)
+            case _:
+                pass
 
 
 def _for_type_checkers(test: Expr) -> bool:
-    return (test[0] == ir.NAME and test[3] == "TYPE_CHECKING") or (
-        test[0] == ir.ATTRIBUTE and test[4] == "TYPE_CHECKING"
-    )
+    name = test[3] if test[0] == ir.NAME else test[4] if test[0] == ir.ATTRIBUTE else None
+    return bool(name == "TYPE_CHECKING")
 
 
 __all__ = ["ClassUnit", "FunctionUnit", "Module", "expression_text", "flatten"]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.source import ir
 from raiselens_server.source.units import ClassUnit, FunctionUnit
 
 if TYPE_CHECKING:
+    from raiselens_server.source.ir import Expr
     from raiselens_server.source.module import Module
 
-_PATCHERS: Final = frozenset({"setattr", "patch", "object", "multiple", "setitem", "dict", "spy", "stub", "replace_attr"})
+_PATCHERS: Final = frozenset(
+    {"setattr", "patch", "object", "multiple", "setitem", "dict", "spy", "stub", "replace_attr"}
+)
 
 
 def replaced_names(module: Module) -> frozenset[str]:
@@ -20,49 +23,40 @@ def replaced_names(module: Module) -> frozenset[str]:
     if not mocks and not modules:
         return frozenset()
     found: set[str] = set()
-    stack: list[object] = [module.block]
+    stack: list[Any] = [module.block]
     while stack:
         node = stack.pop()
-        match node:
-            case FunctionUnit():
-                stack.extend((node.body.block, *node.decorators))
-            case ClassUnit():
-                stack.extend((node.block, *node.decorators))
-            case (ir.CALL, int(), int(), function, positional, keywords) if mocks and _patcher(function):
-                for argument in (*positional, *(value for _, value in keywords)):
-                    if argument[0] == ir.CONST and isinstance(argument[3], str):
-                        found.add(argument[3].rsplit(".", 1)[-1])
-                if function[0] == ir.ATTRIBUTE and function[4] == "multiple":
-                    found.update(name for name, _ in keywords if name is not None)
-                stack.extend((*positional, *(value for _, value in keywords), function))
-            case (ir.ASSIGN, int(), int(), targets, value):
-                for target in targets:
-                    if target[0] == ir.ATTRIBUTE and target[3][0] == ir.NAME and target[3][3] in modules:
-                        found.add(target[4])
-                    elif target[0] == ir.ATTRIBUTE and target[3][0] == ir.ATTRIBUTE and _root(target) in modules:
-                        found.add(target[4])
-                stack.append(value)
-            case tuple():
-                stack.extend(node)
-            case _:
-                continue
+        if isinstance(node, FunctionUnit):
+            stack.extend((node.body.block, *node.decorators))
+        elif isinstance(node, ClassUnit):
+            stack.extend((node.block, *node.decorators))
+        elif isinstance(node, tuple) and node:
+            if node[0] == ir.CALL and mocks and _patcher(node[3]):
+                found |= _named_by(node)
+            elif node[0] == ir.ASSIGN:
+                found |= {t[4] for t in node[3] if t[0] == ir.ATTRIBUTE and _root(t[3]) in modules}
+            stack.extend(node)
     return frozenset(found)
 
 
-def _patcher(function: object) -> bool:
-    match function:
-        case (ir.NAME, _, _, str() as name):
-            return name in _PATCHERS
-        case (ir.ATTRIBUTE, _, _, _, str() as name):
-            return name in _PATCHERS
-        case _:
-            return False
+def _named_by(call: Expr) -> set[str]:
+    """The names that a call of a patcher replaces: its texts' last dotted parts, keywords of `patch.multiple`."""
+    arguments = (*call[4], *(value for _, value in call[5]))
+    found = {a[3].rsplit(".", 1)[-1] for a in arguments if a[0] == ir.CONST and isinstance(a[3], str)}
+    if call[3][0] == ir.ATTRIBUTE and call[3][4] == "multiple":
+        found |= {name for name, _ in call[5] if name is not None}
+    return found
 
 
-def _root(expr: tuple[object, ...]) -> object:
+def _patcher(function: Expr) -> bool:
+    name = function[3] if function[0] == ir.NAME else function[4] if function[0] == ir.ATTRIBUTE else None
+    return name in _PATCHERS
+
+
+def _root(expr: Expr) -> str | None:
     while expr[0] == ir.ATTRIBUTE:
-        expr = expr[3]  # type: ignore[assignment]
-    return expr[3] if expr[0] == ir.NAME else None
+        expr = expr[3]
+    return str(expr[3]) if expr[0] == ir.NAME else None
 
 
 def _imported_modules(module: Module) -> frozenset[str]:

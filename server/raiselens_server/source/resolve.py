@@ -68,7 +68,7 @@ class Resolver:
         if key in self._found:
             return self._found[key]
         answer: str | None = None
-        head, _, tail = relative.rpartition(os.sep)
+        head = relative.rpartition(os.sep)[0]
         # Looking at parents first saves most look-ups: few roots hold the topmost package.
         if not head or self._is_folder(root, head):
             base = os.path.join(root, relative)
