@@ -1,0 +1,144 @@
+"""Where both ways in meet: matching, and what a log's error learns from foreseeing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from raiselens_catalog import Catalog, stubs_root
+from raiselens_server.diagnose import Explainer, check, finding_at, match_record
+from raiselens_server.error import Foreseen, Frame, Hole, Observed, Place, RaisedError, Role, Severity, Span
+from raiselens_server.foresee import Environment, Project
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RECORD = "77c238349aca21f2"
+MESSAGE = "kv-canary: scatter_req_token_ids pool_out must be int32, got torch.int64"
+OPEN = "kv-canary: scatter_req_token_ids pool_out must be int32, got {pool.dtype}"
+SCRIPT = """\
+import torch
+from sglang.kernels.ops.kv_canary.scatter_req_token_ids import launch_scatter_req_token_ids_kernel as scatter
+
+pool = torch.zeros((8, 16), dtype=torch.int64)
+
+scatter(
+    flat_in=torch.arange(4), offsets=torch.tensor([0, 4]), req_pool_indices=torch.tensor([1]), pool_out=pool,
+)
+"""
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    return Catalog.open(data_dir=tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture
+def environment() -> Environment:
+    return Environment((), str(stubs_root()))
+
+
+def foreseen(message: str, *, condition: str = "", callee: str = "", holes: tuple[Hole, ...] = ()) -> RaisedError:
+    place = Place("a.py", Span(1, 1, 1, 2))
+    origin = Foreseen(place, Severity.ERROR, "r", condition, callee, None, holes)
+    return RaisedError("TypeError", message, (), origin)
+
+
+def observed(message: str, *, role: Role = Role.ROOT, frames: tuple[Frame, ...] = ()) -> RaisedError:
+    return RaisedError("TypeError", message, frames, Observed(1, 1, role))
+
+
+class TestMatching:
+    def test_foreseen_and_observed_have_one_record(self, catalog: Catalog) -> None:
+        start = OPEN.index("{")
+        for error in (
+            foreseen(MESSAGE),
+            observed(MESSAGE),
+            foreseen(OPEN, holes=(Hole(start, len(OPEN), "pool.dtype"),)),
+        ):
+            record = match_record(catalog, error)
+            assert record is not None
+            assert (record.record_id, record.how) == (RECORD, "exact")
+
+    def test_only_an_observed_error_is_matched_by_resemblance(self, catalog: Catalog) -> None:
+        near = MESSAGE.replace("must be", "has to be")
+        seen = match_record(catalog, observed(near))
+        assert seen is not None
+        assert (seen.record_id, seen.how) == (RECORD, "fuzzy")
+        assert match_record(catalog, foreseen(near)) is None
+
+    def test_what_nothing_matches_has_no_record(self, catalog: Catalog) -> None:
+        assert match_record(catalog, observed("no record speaks of this, nor anything like it")) is None
+        assert match_record(catalog, foreseen("", condition="x", callee="f")) is None
+
+
+class TestFindingAt:
+    def test_the_statement_comes_before_what_it_is_related_to(
+        self, catalog: Catalog, environment: Environment, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "main.py"
+        path.write_text(SCRIPT)
+        (finding,) = check(Project(environment, [str(path)]), catalog, str(path)).diagnoses
+        for line in (4, 6, 7, 8):
+            assert finding_at([finding], str(path), line) is finding
+        for line in (1, 3, 5, 9):
+            assert finding_at([finding], str(path), line) is None
+        assert finding_at([finding], "other.py", 6) is None
+
+
+class TestExplaining:
+    LOG = (
+        f'Traceback (most recent call last):\n  File "{{}}", line 7, in <module>\n    scatter(\nTypeError: {MESSAGE}\n'
+    )
+
+    def test_an_error_of_a_log_is_repaired_where_its_code_is(
+        self, catalog: Catalog, environment: Environment, tmp_path: Path
+    ) -> None:
+        (tmp_path / "app").mkdir()
+        path = tmp_path / "app" / "main.py"
+        path.write_text(SCRIPT)
+        explainer = Explainer(catalog, environment, tmp_path, (("/srv/image", str(tmp_path)),))
+        for printed in (str(path), "app/main.py", "/srv/image/app/main.py", "/elsewhere/app/main.py"):
+            explained = explainer.explain_text(self.LOG.format(printed))
+            (diagnosis,) = explained.diagnoses
+            assert explained.local == {printed: str(path)}
+            assert diagnosis.error.frames[0].file == printed
+            assert diagnosis.repairs[0].title == "Allocate `pool` as torch.int32"
+            assert diagnosis.repairs[0].edits[0].place.file == str(path)
+
+    def test_code_that_is_not_here_is_explained_without_repairs(
+        self, catalog: Catalog, environment: Environment, tmp_path: Path
+    ) -> None:
+        (diagnosis,) = Explainer(catalog, environment, tmp_path).explain_text(self.LOG.format("/srv/x.py")).diagnoses
+        assert (diagnosis.rule, diagnosis.repairs) == ("kv-canary-scatter-req-token-ids-pool-out-must-be-int32", ())
+
+    def test_another_line_of_the_file_is_another_error(
+        self, catalog: Catalog, environment: Environment, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "main.py"
+        path.write_text(SCRIPT)
+        log = self.LOG.format(path).replace("line 7", "line 4")
+        (diagnosis,) = Explainer(catalog, environment, tmp_path).explain_text(log).diagnoses
+        assert diagnosis.repairs == ()
+
+    def test_any_library_is_explained_by_the_file_that_raised(
+        self, catalog: Catalog, environment: Environment, tmp_path: Path
+    ) -> None:
+        library = tmp_path / "site-packages" / "odd"
+        library.mkdir(parents=True)
+        source = "def check(size):\n    if size % 7:\n        raise ValueError(f'size {size} is no week')\n"
+        (library / "weeks.py").write_text(source)
+        log = (
+            "Traceback (most recent call last):\n"
+            f'  File "{library / "weeks.py"}", line 3, in check\n'
+            "    raise ValueError(f'size {size} is no week')\n"
+            "ValueError: size 8 is no week\n"
+        )
+        explainer = Explainer(catalog, environment, tmp_path / "work")
+        (diagnosis,) = explainer.explain_text(log).diagnoses
+        assert diagnosis.record is not None
+        assert (diagnosis.record.how, diagnosis.record.captures) == ("exact", {"size": "8"})
+        entry = explainer.entry(diagnosis)
+        assert entry is not None
+        assert entry.record.error_message == "size {size} is no week"
