@@ -56,6 +56,7 @@ def abstract(value: Any) -> Value:
             strides=tuple(value.stride()),
             requires_grad=value.requires_grad,
             contiguous=value.is_contiguous(),
+            parameter=isinstance(value, torch.nn.Parameter),
         )
     if isinstance(value, np.ndarray):
         return Array(frozenset({str(value.dtype)}), tuple(value.shape))

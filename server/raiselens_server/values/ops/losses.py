@@ -122,7 +122,7 @@ def _cross_entropy(b: Bound) -> Outcome:
         return reduction
     own, wanted = source.shape, target.shape
     given = [t for t in (target, b.get("weight")) if isinstance(t, Tensor) and t.dtypes & _INEXACT]
-    alike = len(source.dtypes) == 1 and all(t.dtypes == source.dtypes for t in given)
+    alike = len(source.dtypes) == 1 and source.dtypes <= FLOATING and all(t.dtypes == source.dtypes for t in given)
     names = source.dtypes if alike else ALL
     if is_meta(source) or is_meta(target) or own is None or wanted is None or not own or 0 in own or 0 in wanted:
         return _reduced(b, source, names, None, None)

@@ -71,10 +71,9 @@ def _multinomial(b: Bound) -> Outcome:
         return NO_RULE
     if source.dtypes and source.dtypes <= _DISCRETE and not is_meta(source):
         text = "multinomial only supports floating-point dtypes for input, got: "
-        return replace(
-            error("RuntimeError", "input", "input.is_floating_point()", text, source.dtypes),
-            earlier=source.shape is None,
-        )
+        found = error("RuntimeError", "input", "input.is_floating_point()", text, source.dtypes)
+        plain = "replacement" not in b.named and source.shape is not None and len(source.shape) in (1, 2)
+        return found if plain else replace(found, earlier=True)
     shape = None if not source.shape else (*source.shape[:-1], count)
     return ok(derive(source, names=_LONG, shape=shape, strides=None, requires_grad=False), may_raise=True)
 

@@ -75,6 +75,8 @@ def _unary(b: Bound) -> Outcome:
     broken = _refused(source.dtypes, refused, kernel, source)
     if broken is not None:
         return broken
+    if reading.flag(b.get("inplace"), default=False) is not False:
+        return ok(derive(source, strides=None), may_raise=True)
     one = Operand(source.dtypes, frozenset({0}), source)
     return finish(b, elementwise([one], _result_dtypes(kind, source.dtypes, b.ambient.default_dtypes)))
 
@@ -231,7 +233,7 @@ def _divide(b: Bound) -> Outcome:
         return error("RuntimeError", "rounding_mode", "rounding_mode in (None, 'trunc', 'floor')", text)
     else:
         names = promoted(operands)
-        return finish(b, elementwise(operands, names | floated(names, b.ambient.default_dtypes)))
+        return finish(b, elementwise(operands, names | floated(names, b.ambient.default_dtypes), exact_devices=False))
     return arithmetic(data, operands, b.ambient.default_dtypes, b.get("other"), inplace=b.inplace)
 
 
@@ -262,7 +264,8 @@ ROWS: Final[tuple[Row, ...]] = (
     ("tmi", "nan_to_num", ":Tinput nan? posinf? neginf?", _unary, ("same", "", "")),
     ("tmi", "relu", ":Tinput", _unary, ("same", "bool", "relu")),
     ("f", "relu", ":Tinput inplace?", _unary, ("same", "bool", "relu")),
-    ("f", "relu6 hardtanh", ":Tinput min_val? max_val? inplace?", _unary, ("same", "", "")),
+    ("f", "hardtanh", ":Tinput min_val? max_val? inplace?", _unary, ("same", "", "")),
+    ("f", "relu6", ":Tinput inplace?", _unary, ("same", "", "")),
     ("f", "gelu", ":Tinput * approximate?", _unary, ("same", "discrete", "GeluKernelImpl")),
     ("f", "silu", ":Tinput inplace?", _unary, ("same", "discrete", "silu_cpu")),
     ("f", "mish selu hardswish hardsigmoid", ":Tinput inplace?", _unary, ("same", "", "")),

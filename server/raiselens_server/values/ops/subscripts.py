@@ -148,9 +148,7 @@ def _too_many(shape: Shape, items: tuple[Value, ...]) -> Raise:
     if not shape and len(items) == 1 and reading.number_kind(items[0]) == "int":
         place = reading.constant_int(items[0])
         if place != 0:
-            text = f"index {place} is out of bounds for dimension 0 with size "
-            parts = (text, HolePart("size")) if place is not None else (HolePart("message"),)
-            return error("IndexError", None, "self.dim() > 0", *parts)
+            return error("IndexError", None, "self.dim() > 0", HolePart("message"))
         text = (
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a"
             " 0-dim tensor to a number"

@@ -171,9 +171,10 @@ def bind(entry: Entry, args: Sequence[Value], kwargs: Mapping[str, Value]) -> di
 def run(entry: Entry, args: Sequence[Value], kwargs: Mapping[str, Value], ambient: Ambient) -> Outcome:
     """Bind the arguments and apply the rule."""
     if entry.signature is None:
-        return entry.rule(
+        outcome = entry.rule(
             Bound(entry.short, dict(kwargs), ambient, entry.data, tuple(args), entry.method, entry.inplace)
         )
+        return hedged(outcome, (*args, *kwargs.values())) if isinstance(outcome, Raise) else outcome
     named = bind(entry, args, kwargs)
     if named is None:
         return NO_RULE
