@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from raiselens_server.values.dtypes import ALL, ANY_FLOATING, COMPLEX, INTEGRAL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _ORDER: Final = [
     "bool",
@@ -121,16 +118,16 @@ def number_dtypes(kind: str, default: frozenset[str]) -> frozenset[str]:
     return frozenset({"bool"}) if kind == "bool" else frozenset({"int64"})
 
 
-def result_types(operands: Iterable[tuple[frozenset[str], frozenset[int]]]) -> frozenset[str]:
+@lru_cache(maxsize=4096)
+def result_types(operands: tuple[tuple[frozenset[str], frozenset[int]], ...]) -> frozenset[str]:
     """The possible `torch.result_type` of operands, each given as its dtypes and its possible priorities.
 
     Empty where every combination raises.
     """
-    listed = tuple(operands)
     results: set[str] = set()
-    for priorities in product(*(sorted(options) for _, options in listed)):
+    for priorities in product(*(sorted(options) for _, options in operands)):
         levels: dict[int, frozenset[str]] = {}
-        for (names, _), priority in zip(listed, priorities, strict=True):
+        for (names, _), priority in zip(operands, priorities, strict=True):
             levels[priority] = promote_sets(levels[priority], names) if priority in levels else names
         combined: frozenset[str] | None = None
         for priority in sorted(levels):

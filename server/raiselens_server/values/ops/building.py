@@ -6,7 +6,6 @@ the interpreter puts the call there.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.values import dims
@@ -130,18 +129,17 @@ def derive(
         strides = layout.loose(new_shape, layout.contiguous_strides(new_shape))
     if requires_grad is KEEP:
         requires_grad = inherited_grad(source.requires_grad, new_names)
-    return replace(
-        source,
-        dtypes=new_names,
-        shape=new_shape,
-        device=source.device if device is KEEP else device,
-        strides=strides,
-        requires_grad=requires_grad,
-        dtype_site=source.dtype_site if new_names == source.dtypes else None,
-        shape_site=source.shape_site if new_shape == source.shape else None,
-        device_site=source.device_site if device is KEEP or device == source.device else None,
-        item=item,
-        parameter=False,
+    # built directly: `dataclasses.replace` costs several times as much, and this is what most operations end in
+    return Tensor(
+        new_names,
+        new_shape,
+        source.device if device is KEEP else device,
+        strides,
+        requires_grad,
+        source.dtype_site if new_names == source.dtypes else None,
+        source.shape_site if new_shape == source.shape else None,
+        source.device_site if device is KEEP or device == source.device else None,
+        item,
         contiguous=contiguous,
     )
 

@@ -5,8 +5,8 @@ An unknown device is taken for a real one (not `meta`) where a raise is decided:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from raiselens_server.values.dtypes import ALL, COMPLEX, only
 from raiselens_server.values.lattice import Array, Device, HolePart, Tensor, Union, Unknown, Value
@@ -34,8 +34,7 @@ _TENSOR: Final = frozenset({DIMENSIONED, ZERO_DIM})
 _ONLY: Final = {kind: frozenset({kind}) for kind in (DIMENSIONED, ZERO_DIM, NUMBER)}
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """An operand: its possible dtypes and promotion priorities, and the tensor where it is one."""
 
     dtypes: frozenset[str]
@@ -160,17 +159,25 @@ def device_error(first: Device, second: Device) -> Raise:
 
 def result_shape(operands: Sequence[Operand]) -> layout.Broadcast | Mismatch | None:
     """The broadcast shape; None where an operand's rank is unknown."""
-    shapes = [one.tensor.shape for one in operands if one.tensor is not None]
-    if any(one.unknown for one in operands) or any(shape is None for shape in shapes):
-        return None
-    return layout.broadcast_all([shape for shape in shapes if shape is not None])
+    shapes: list[Shape] = []
+    for one in operands:
+        if one.unknown:
+            return None
+        if one.tensor is not None:
+            if one.tensor.shape is None:
+                return None
+            shapes.append(one.tensor.shape)
+    first = shapes[0]
+    if None not in first and all(shape == first for shape in shapes):
+        return layout.Broadcast(first, decided=True)
+    return layout.broadcast_all(shapes)
 
 
 def promoted(operands: Sequence[Operand]) -> frozenset[str]:
     """The possible `torch.result_type` of the operands; empty where it certainly raises."""
     if len(operands) == 1:
         return operands[0].dtypes
-    return result_types((one.dtypes, one.priorities) for one in operands)
+    return result_types(tuple((one.dtypes, one.priorities) for one in operands))
 
 
 def elementwise(

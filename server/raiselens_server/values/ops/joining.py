@@ -53,8 +53,10 @@ def _tensors(b: Bound) -> list[Tensor] | Outcome:
 
 def _joint_dtypes(tensors: Sequence[Tensor]) -> frozenset[str]:
     return result_types(
-        (t.dtypes, _EITHER if t.shape is None else _DIMENSIONED_ONLY if t.shape else _ZERO_DIM_ONLY)
-        for t in _distinct(tensors)
+        tuple(
+            (t.dtypes, _EITHER if t.shape is None else _DIMENSIONED_ONLY if t.shape else _ZERO_DIM_ONLY)
+            for t in _distinct(tensors)
+        )
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from raiselens_server.values import dims
@@ -77,6 +78,7 @@ def numel(shape: Shape | None) -> Dim | None:
     return 0 if 0 in shape else total
 
 
+@lru_cache(maxsize=1024)
 def contiguous_strides(shape: Shape) -> Shape:
     """The strides of a contiguous tensor; a size of 0 counts as 1, as in torch."""
     strides: list[Dim | None] = []
@@ -87,6 +89,7 @@ def contiguous_strides(shape: Shape) -> Shape:
     return tuple(reversed(strides))
 
 
+@lru_cache(maxsize=1024)
 def loose(shape: Shape, strides: Shape) -> Shape:
     """The strides without those of sizes that may be 0 or 1, which torch does not lay out anew."""
     if 0 in shape:
@@ -94,6 +97,7 @@ def loose(shape: Shape, strides: Shape) -> Shape:
     return tuple(step if dims.less(1, size) else None for size, step in zip(shape, strides, strict=True))
 
 
+@lru_cache(maxsize=1024)
 def is_contiguous(shape: Shape | None, strides: Shape | None) -> bool | None:
     """What `is_contiguous()` must answer."""
     if shape is None or strides is None:
