@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 import venv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,9 @@ def library(tmp_path: Path) -> Path:
             def noisy(x):
                 print('{"schema": 1, "ok": true}')
                 raise TypeError(f"x must be float16, got {x.dtype}")
+
+            def greedy(x):
+                return bytearray(x << 30)
 
             def vanish(x):
                 import os
@@ -227,6 +231,13 @@ def test_what_cannot_be_run_is_said_in_one_line(
     assert isinstance(failure, VerifyFailure)
     assert failure.kind is FailureKind.NOT_POSSIBLE
     assert reason in failure.reason
+
+
+@needs_torch
+def test_memory_is_limited_on_the_cpu(library: Path):
+    target = FindingTarget("mylib.greedy", Predicted("MemoryError", ""), arguments=(Argument("x", ConstantFact(6)),))
+    limited = replace(request(library, target), memory_limit=5 << 30)
+    assert verified(limited).exit_code == 0
 
 
 @needs_torch

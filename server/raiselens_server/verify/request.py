@@ -117,12 +117,14 @@ class VerifyRequest:
 
     `devices` is `("auto",)`, `("cpu",)`, `("cuda",)` or any number of `cuda:N`, over which the cases are shared out.
     `extra_paths` are put before the interpreter's own `sys.path`. `seed` repeats the inputs of an earlier run.
+    `memory_limit` bounds each process that runs on the CPU, in bytes; a GPU bounds those that run on it.
     """
 
     target: Target
     devices: tuple[str, ...] = ("auto",)
     extra_paths: tuple[str, ...] = ()
     seed: int | None = None
+    memory_limit: int | None = 16 << 30
 
 
 def finding_target(

@@ -28,6 +28,7 @@ def encode_request(request: VerifyRequest, *, time_limit: float) -> dict[str, An
         "devices": list(request.devices),
         "extra_paths": list(request.extra_paths),
         "seed": request.seed,
+        "memory_limit": request.memory_limit,
         "time_limit": time_limit,
     }
 
