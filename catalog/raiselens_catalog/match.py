@@ -183,9 +183,9 @@ def verdict(query: Query, class_names: Sequence[str], weight: int, agreed: int) 
     return How.EXACT if exact else How.TEMPLATE
 
 
-def score(*, agreed: int, weight: int, mined: bool, layer: int) -> tuple[int, ...]:
+def score(*, agreed: int, length: int, mined: bool, layer: int) -> tuple[int, ...]:
     """What orders hits of one `How`, the most telling first: the function, the literal text, who wrote it, the line."""
-    return (min(agreed, SAME_FUNCTION), weight, int(not mined), agreed, layer)
+    return (min(agreed, SAME_FUNCTION), length, int(not mined), agreed, layer)
 
 
 def fuzzy_score(target: Target, query: Query, message_words: Sequence[str]) -> tuple[int, ...] | None:

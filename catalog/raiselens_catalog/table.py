@@ -35,6 +35,7 @@ class MatchTable:
     index: TemplateIndex
     groups: array[int]
     weights: array[int]
+    lengths: array[int]
     cells: array[int]
     classes: array[int]
     mined: array[int]
@@ -68,6 +69,7 @@ class MatchTable:
             index=TemplateIndex.build(firsts),
             groups=groups,
             weights=array("I", (template.weight for template in firsts)),
+            lengths=array("I", (template.length for template in firsts)),
             cells=cells,
             classes=classes,
             mined=mined,
@@ -113,14 +115,14 @@ class MatchTable:
     def hits(self, query: Query, layer: int) -> Iterator[Hit]:
         """The rows whose template is the whole message, those that fit equally well together."""
         for group in self.index.matching(query.message):
-            weight = self.weights[group]
+            weight, length = self.weights[group], self.lengths[group]
             for cell in range(self.groups[group], self.groups[group + 1]):
                 rows = self.order[self.cells[cell] : self.cells[cell + 1]]
                 for agreed, placed in self._by_place(rows, query).items():
                     how = verdict(query, self.class_sets[self.classes[cell]], weight, agreed)
                     if how is not None:
                         mined = bool(self.mined[cell])
-                        yield Hit(how, score(agreed=agreed, weight=weight, mined=mined, layer=layer), placed)
+                        yield Hit(how, score(agreed=agreed, length=length, mined=mined, layer=layer), placed)
 
     def _by_place(self, rows: Sequence[int], query: Query) -> dict[int, Sequence[int]]:
         """Rows by how well the raising frame agrees with their place."""
@@ -142,8 +144,20 @@ class MatchTable:
         return {agreed: tuple(placed) for agreed, placed in found.items()}
 
 
-_TABLES: Final = ("groups", "weights", "cells", "classes", "mined", "order", "files", "names", "functions", "lines")
-_MAGIC: Final = b"RLT1"
+_TABLES: Final = (
+    "groups",
+    "weights",
+    "lengths",
+    "cells",
+    "classes",
+    "mined",
+    "order",
+    "files",
+    "names",
+    "functions",
+    "lines",
+)
+_MAGIC: Final = b"RLT2"
 _HEAD: Final = struct.Struct(f"<4s{len(_TABLES) + 2}I")
 
 

@@ -84,6 +84,11 @@ class Template:
         return sum(sum(map(str.isalnum, literal)) for literal in self.literals)
 
     @property
+    def length(self) -> int:
+        """The characters of the literals: of two templates that match, the longer one says more."""
+        return sum(map(len, self.literals))
+
+    @property
     def message(self) -> str:
         """The template as `errorMessage` writes it."""
         return "".join(part if isinstance(part, str) else "{" + part.expr + "}" for part in self.parts)
