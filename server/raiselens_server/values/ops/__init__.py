@@ -3,7 +3,8 @@
 `call` takes a dotted name as the public API spells it (`torch.zeros`, `torch.nn.functional.linear`,
 `torch.Tensor.view` with the tensor first, `numpy.ones`); the operators of Python have functions of their own.
 Arguments may be unknown everywhere. A `Raise` holds whatever they turn out to be; a `Result` never says more than
-what holds for all of them.
+what holds for all of them. Two things are assumed where a raise is decided: an unknown device is a real one (meta tensors
+are asked for by name), and an unknown size is at least 1 (torch skips many checks on empty tensors).
 """
 
 from __future__ import annotations
