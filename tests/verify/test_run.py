@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import textwrap
 import threading
@@ -390,3 +391,24 @@ def test_behind_a_launcher_nothing_is_left_when_the_line_is_cut(tmp_path: Path):
     other_side = int(pids.read_text(encoding="utf-8"))
     assert os.getpgid(os.getpid()) != other_side
     assert gone(other_side)
+
+
+@needs_torch
+def test_a_server_that_is_killed_leaves_nothing_running(library: Path, tmp_path: Path):
+    pid = tmp_path / "pid"
+    (library / "slow.py").write_text(
+        f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ndef f(x):\n    time.sleep(600)\n",
+        encoding="utf-8",
+    )
+    server = textwrap.dedent(f"""
+        from raiselens_server.verify import *
+        target = FindingTarget("slow.f", Predicted("TypeError", ""), (Argument("x", ConstantFact(1)),))
+        run_verify(VerifyRequest(target, extra_paths=({str(library)!r},)), interpreter={sys.executable!r})
+        """)
+    with subprocess.Popen([sys.executable, "-c", server]) as process:
+        for _ in range(1200):
+            if pid.exists() and pid.read_text(encoding="utf-8"):
+                break
+            time.sleep(0.05)
+        process.kill()
+    assert gone(int(pid.read_text(encoding="utf-8")))

@@ -18,6 +18,7 @@ A finding's request is `VerifyRequest(finding_target(error, arguments=(Argument(
 
 from __future__ import annotations
 
+from raiselens_server.verify.from_values import arguments_from, fact_from
 from raiselens_server.verify.report import (
     After,
     Before,
@@ -70,6 +71,8 @@ __all__ = [
     "VerifyFailure",
     "VerifyReport",
     "VerifyRequest",
+    "arguments_from",
+    "fact_from",
     "finding_target",
     "run_verify",
 ]

@@ -68,12 +68,13 @@ def _target(target: Target) -> dict[str, Any]:
                     "message": predicted.message,
                     "holes": [[hole.start, hole.end] for hole in predicted.holes],
                 },
-                "arguments": _arguments(arguments),
-                "repaired": None if repaired is None else _arguments(repaired),
+                "arguments": encode_arguments(arguments),
+                "repaired": None if repaired is None else encode_arguments(repaired),
             }
 
 
-def _arguments(arguments: tuple[Argument, ...]) -> list[dict[str, Any]]:
+def encode_arguments(arguments: tuple[Argument, ...]) -> list[dict[str, Any]]:
+    """The facts of a call's arguments; `raiselens_kernel.facts` says what each looks like."""
     return [{"name": argument.name, "fact": _fact(argument.fact)} for argument in arguments]
 
 
@@ -89,6 +90,6 @@ def _fact(fact: Fact) -> dict[str, Any]:
         case SequenceFact(items=items, is_tuple=is_tuple):
             return {"kind": "sequence", "items": [_fact(item) for item in items], "is_tuple": is_tuple}
         case ObjectFact(type_name=type_name, arguments=arguments):
-            return {"kind": "object", "type": type_name, "arguments": _arguments(arguments)}
+            return {"kind": "object", "type": type_name, "arguments": encode_arguments(arguments)}
         case UnknownFact():
             return {"kind": "unknown"}
