@@ -27,9 +27,13 @@ file. `stubs_root()` is to be put on the search path behind everything installed
 
 Every refusal is a `CatalogError`: `str(error)` is the one line to print, naming file, line and what to do.
 
+The raising file itself, in its installed version, needs no catalog: `spot.mine_on_the_spot(path, source_bytes)` makes a
+layer for `catalog.match(…, also=[layer])`.
+
 `raiselens catalog …` calls: show → `Catalog.find`, `markdown`, `export` · search → `Catalog.search` · import →
-`Catalog.import_file` · export → `Catalog.export` · build → `build.build` · site → `site.write_site` · lint →
-`lint.lint_files`.
+`Catalog.import_file` · export → `Catalog.export` · build → `build.build(targets, output=, languages=, jobs=,
+search_path=, progress=)`, whose `Report.to_json()` is the JSON of INTERFACE · site → `site.write_site(catalog, folder)` ·
+lint → `lint.lint_files(paths)`. These modules load more than the facade does: import them where they are called.
 """
 
 from raiselens_catalog.entry import Entry, Layer

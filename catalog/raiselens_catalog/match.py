@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
@@ -192,14 +193,24 @@ def fuzzy_score(target: Target, query: Query, message_words: Sequence[str]) -> t
     """Compare a record with an error whose message no template is; None unless it is close."""
     if query.class_name and not class_agrees(target.class_names, query.class_tail):
         return None
-    words = [word for literal in target.template.literals for word in words_of(literal)]
+    words, total = _template_words(target.template)
     if len(words) < FUZZY_WORDS:
         return None
-    total = sum(map(_word_weight, words))
+    least = FUZZY_SHARE * total
+    present = set(message_words)
+    if sum(_word_weight(word) for word in words if word in present) < least:
+        return None
     shared = _common(words, message_words)
-    if shared < FUZZY_SHARE * total or 2 * shared < sum(map(_word_weight, message_words)):
+    if shared < least or 2 * shared < sum(map(_word_weight, message_words)):
         return None
     return (1000 * shared // total, total, int(not target.mined), target.layer)
+
+
+@lru_cache(maxsize=4096)
+def _template_words(template: Template) -> tuple[tuple[str, ...], int]:
+    """The words of a template's literals, and what they weigh together."""
+    words = tuple(word for literal in template.literals for word in words_of(literal))
+    return words, sum(map(_word_weight, words))
 
 
 def class_agrees(names: Sequence[str], class_tail: str) -> bool:
