@@ -110,12 +110,13 @@ def _changed(store: Store, package: Package, languages: Sequence[str]) -> tuple[
     """The target's row, and the paths that must be read; what is gone or changed is removed."""
     connection = store.connection
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    (target,) = connection.execute(
+    connection.execute(
         "INSERT INTO target(name, version, repo, root, mined_at) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT(name) DO UPDATE SET version = excluded.version, repo = excluded.repo, root = excluded.root,"
-        " mined_at = excluded.mined_at RETURNING id",
+        " mined_at = excluded.mined_at",
         (package.name, package.version, package.repo, str(package.root), now),
-    ).fetchone()
+    )
+    (target,) = connection.execute("SELECT id FROM target WHERE name = ?", (package.name,)).fetchone()
     known = {
         path: (row, stamp)
         for row, path, stamp in connection.execute("SELECT id, path, stamp FROM file WHERE target = ?", (target,))
@@ -176,9 +177,8 @@ def _put(store: Store, package: Package, target: int, path: str, mined: Mined | 
         }
     if mined is not None and not mined.sites and not mined.left_out:
         return
-    (row,) = store.connection.execute(
-        "UPDATE file SET counts = ? WHERE target = ? AND path = ? RETURNING id", (json.dumps(counts), target, path)
-    ).fetchone()
+    (row,) = store.connection.execute("SELECT id FROM file WHERE target = ? AND path = ?", (target, path)).fetchone()
+    store.connection.execute("UPDATE file SET counts = ? WHERE id = ?", (json.dumps(counts), row))
     if mined is not None:
         store.put_sites(row, path, identified(package.repo, path, mined.sites))
 
