@@ -116,6 +116,8 @@ def _batch_norm(b: Bound) -> Outcome:
     source = b.tensor()
     if source is None:
         return NO_RULE
+    if not source.dtypes <= _INEXACT:
+        return ok(Tensor(), may_raise=True)
     if any(
         isinstance(t, Tensor) and t.shape is not None and len(t.shape) != 1 for t in (b.get("weight"), b.get("bias"))
     ):

@@ -152,7 +152,7 @@ def arithmetic(
     outcome = elementwise(
         operands, _result_dtypes(kind, names, default), exact_devices=not inplace and not kernel.startswith("div_")
     )
-    integral = kernel == "pow" and not names - INTEGRAL
+    integral = kernel == "pow" and not names - INTEGRAL and any(one.tensor is not None for one in operands)
     if integral and _negative(other) and not any(one.tensor is not None and is_meta(one.tensor) for one in operands):
         text = "Integers to negative integer powers are not allowed."
         return error("RuntimeError", "exponent", "exponent >= 0", text)

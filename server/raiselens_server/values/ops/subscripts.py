@@ -245,6 +245,7 @@ def _index(walk: Walk, tensor: Tensor, shape: Shape, strides: Shape, at: int, it
         class_name = "RuntimeError" if is_meta(tensor) or is_meta(item) else "IndexError"
         if item.shape == () and len(item.dtypes & INTEGRAL) == len(item.dtypes):
             walk.decided = False
+            walk.contiguous = walk.contiguous and not walk.started
             return 1
         text = _NOT_AN_INDEX if not walk.places else HolePart("message")
         return error(class_name, None, "index.dtype in (int64, int32, uint8, bool)", text)
