@@ -9,17 +9,16 @@ first half raises the error and its second half does not. Derived unless given: 
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_catalog.record import SOURCE_CONTEXT, CatalogError, Guard, Record, record_from_json, schema_keys
 from raiselens_catalog.template import Template, record_id, slug
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +44,30 @@ class Curated:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One `[[record]]` with its family's defaults, and where it stands."""
+    """One `[[record]]` with its family's defaults, and where it stands: a curated record before it is checked."""
 
     keys: Mapping[str, Any]
     file: str
     line: int | None
 
+    def curated(self) -> Curated:
+        """The record; CatalogError naming file and line where the table is broken."""
+        return _curated(self.keys, self.file, self.line)
 
-def read_families(paths: Sequence[Path], *, cache: Path | None = None) -> list[tuple[Curated, str]]:
-    """Read TOML families, each record with its file's name; CatalogError naming file and line where one is broken.
 
-    Parsing TOML is the slow part: with `cache` its result is kept there as JSON, for as long as no file changes.
-    """
-    stamp: list[list[str | int]] = [[str(path), *_stamp(path)] for path in paths]
-    tables = _cached(cache, stamp) if cache is not None else None
-    if tables is None:
-        tables = [table for path in paths for table in _tables(_text_of(path), str(path))]
-        if cache is not None:
-            _keep(cache, stamp, tables)
-    return [(_curated(table.keys, table.file, table.line), table.file) for table in tables]
+def read_family(path: Path) -> tuple[Curated, ...]:
+    """Read one TOML family; CatalogError naming file and line where it is broken."""
+    return tuple(table.curated() for table in read_tables(path))
+
+
+def read_tables(path: Path) -> tuple[Table, ...]:
+    """Read the tables of one TOML family, without looking into them."""
+    return tuple(_tables(_text_of(path), str(path)))
 
 
 def family_from_text(text: str, *, file: str = "") -> tuple[Curated, ...]:
     """Read the text of a TOML family."""
-    return tuple(_curated(table.keys, table.file, table.line) for table in _tables(text, file))
+    return tuple(table.curated() for table in _tables(text, file))
 
 
 def _tables(text: str, file: str) -> list[Table]:
@@ -97,41 +96,6 @@ def _text_of(path: Path) -> str:
         ) from None
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return (0, 0)
-    return (status.st_mtime_ns, status.st_size)
-
-
-def _cached(cache: Path, stamp: list[list[str | int]]) -> list[Table] | None:
-    """The tables of an earlier reading, if nothing has changed; a cache that cannot be used is no error."""
-    try:
-        kept = json.loads(cache.read_bytes())
-        if kept["version"] != _CACHE_VERSION or kept["stamp"] != stamp:
-            return None
-        return [Table(keys, file, line) for keys, file, line in kept["tables"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _keep(cache: Path, stamp: list[list[str | int]], tables: list[Table]) -> None:
-    """Write the cache at once or not at all; what TOML has and JSON has not (dates) is not cached."""
-    import tempfile
-
-    rows = [[table.keys, table.file, table.line] for table in tables]
-    try:
-        text = json.dumps({"version": _CACHE_VERSION, "stamp": stamp, "tables": rows})
-        cache.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=cache.parent, delete=False) as handle:
-            handle.write(text)
-        Path(handle.name).replace(cache)
-    except (OSError, TypeError, ValueError):
-        return
-
-
-_CACHE_VERSION: Final = 1
 _RECORD_HEAD: Final = re.compile(r"\s*\[\[\s*record\s*\]\]")
 _BESIDE: Final = frozenset({"guard", "module", "qualname", "classes", "related", "matches", "nearMisses", "setup"})
 _TOML_LINE: Final = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")

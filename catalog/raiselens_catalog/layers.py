@@ -17,11 +17,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from raiselens_catalog.curated import read_families
+from raiselens_catalog.bundled import bundled_source
+from raiselens_catalog.curated import read_family
 from raiselens_catalog.entry import Entry, Layer, entry_of_curated, entry_of_item
 from raiselens_catalog.match import Candidate, FrameLike, Hit, HoleLike, How, Query, Target, best_first, words_of
 from raiselens_catalog.memory import MemorySource
-from raiselens_catalog.record import CatalogError, Envelope, Item, items_from_text
+from raiselens_catalog.record import CatalogError, Item, items_from_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,9 +32,6 @@ DATA_VARIABLE: Final = "RAISELENS_DATA"
 
 WORKSPACE_FOLDER: Final = ".raiselens/records"
 """Where a workspace keeps records of its own, beneath its root."""
-
-DATASET_VERSION: Final = "2026-11-30T00:00:00.000Z"
-"""`datasetVersion` of the bundled records."""
 
 
 class Source(Protocol):
@@ -98,7 +96,7 @@ class Catalog:
         sources: list[Source] = []
         problems: list[str] = []
         if bundled:
-            sources.append(_bundled_source(problems))
+            sources.append(bundled_source(sorted(records_root().glob("*.toml")), user_cache_dir() / CACHE_FILE))
         home = data_dir if data_dir is not None else user_data_dir()
         for layer, name in ((Layer.BUILT, BUILT_FILE), (Layer.USER, USER_FILE)):
             path = home / name
@@ -340,17 +338,6 @@ def _items(path: Path) -> tuple[Item, ...]:
     return items_from_text(text, file=str(path))
 
 
-def _bundled_source(problems: list[str]) -> MemorySource:
-    families = sorted(records_root().glob("*.toml"))
-    envelope = Envelope(extras={"datasetVersion": DATASET_VERSION})
-    entries = [
-        entry_of_curated(curated, Layer.BUNDLED, file, envelope)
-        for curated, file in read_families(families, cache=user_cache_dir() / CACHE_FILE)
-    ]
-    problems += [entry.problem for entry in entries if entry.problem]
-    return MemorySource(Layer.BUNDLED, entries)
-
-
 def _memory(layer: Layer, paths: Iterable[Path], problems: list[str], *, forgiving: bool = False) -> MemorySource:
     """A layer from files of records; `forgiving` leaves out files that are broken."""
     entries: list[Entry] = []
@@ -367,7 +354,7 @@ def _memory(layer: Layer, paths: Iterable[Path], problems: list[str], *, forgivi
 
 def _read(path: Path, layer: Layer) -> list[Entry]:
     if path.suffix == ".toml":
-        return [entry_of_curated(curated, layer, file) for curated, file in read_families([path])]
+        return [entry_of_curated(curated, layer, str(path)) for curated in read_family(path)]
     return [entry_of_item(item, layer, str(path)) for item in _items(path)]
 
 

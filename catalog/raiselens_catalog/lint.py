@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
-from raiselens_catalog.curated import read_families
+from raiselens_catalog.curated import read_family
 from raiselens_catalog.entry import Entry, Layer, entry_of_curated
 from raiselens_catalog.layers import Catalog
 from raiselens_catalog.match import How
@@ -46,7 +46,7 @@ def lint_files(paths: Sequence[Path]) -> list[str]:
     entries: list[Entry] = []
     for path in paths:
         try:
-            entries += [entry_of_curated(curated, Layer.TEAM, file) for curated, file in read_families([path])]
+            entries += [entry_of_curated(curated, Layer.TEAM, str(path)) for curated in read_family(path)]
         except CatalogError as error:
             problems.append(str(error))
     catalog = Catalog([MemorySource(Layer.TEAM, entries)])

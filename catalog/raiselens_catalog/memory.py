@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from raiselens_catalog.match import Hit, How, fuzzy_score
@@ -17,13 +18,19 @@ if TYPE_CHECKING:
 class MemorySource:
     """Entries of one layer; of two with one id the later is kept."""
 
-    def __init__(self, layer: Layer, entries: Iterable[Entry]) -> None:
-        """Take `entries` in; the index is built on the first match."""
+    def __init__(
+        self,
+        layer: Layer,
+        entries: Iterable[Entry] | Mapping[str, Entry],
+        *,
+        slugs: Mapping[str, str] | None = None,
+        table: MatchTable | None = None,
+    ) -> None:
+        """Take `entries` in, or serve a mapping by id as it is. `slugs` (to ids) and `table` spare making them."""
         self.layer = layer
-        self._entries = {entry.record.id: entry for entry in entries}
-        self._slugs = {entry.record.slug: entry for entry in self._entries.values()}
-        self._targets = [target for entry in self._entries.values() if (target := entry.target()) is not None]
-        self._table: MatchTable | None = None
+        self._entries = entries if isinstance(entries, Mapping) else {entry.record.id: entry for entry in entries}
+        self._slugs = slugs
+        self._table = table
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -34,32 +41,43 @@ class MemorySource:
 
     def get(self, key: str) -> Entry | None:
         """The entry of an id or a slug."""
-        return self._entries.get(key) or self._slugs.get(key)
+        if self._slugs is None:
+            self._slugs = {entry.record.slug: entry.record.id for entry in self._entries.values()}
+        return self._entries.get(key) or self._entries.get(self._slugs.get(key, ""))
 
     def holds(self, record_id: str) -> bool:
         """Whether it has a record of this id."""
         return record_id in self._entries
 
+    @property
+    def table(self) -> MatchTable:
+        """What matching compares; made on first use. Its rows are those of `hits`."""
+        if self._table is None:
+            targets = (entry.target() for entry in self._entries.values())
+            self._table = MatchTable.build([target for target in targets if target is not None])
+        return self._table
+
     def hits(self, query: Query) -> Iterator[Hit]:
         """The records whose template is the whole message."""
-        if self._table is None:
-            self._table = MatchTable.build(self._targets)
-        return self._table.hits(query, self.layer)
+        return self.table.hits(query, self.layer)
 
     def fuzzy_hits(self, query: Query, words: Sequence[str]) -> Iterator[Hit]:
         """The records that are close."""
-        for row, target in enumerate(self._targets):
-            score = fuzzy_score(target, query, words)
+        for row in range(len(self.table.ids)):
+            score = fuzzy_score(self.target(row), query, words)
             if score is not None:
                 yield Hit(How.FUZZY, score, (row,))
 
     def id_of(self, row: int) -> str:
         """The id of a hit's row."""
-        return self._targets[row].id
+        return self.table.ids[row]
 
     def target(self, row: int) -> Target:
         """What matching knows of a hit's row."""
-        return self._targets[row]
+        target = self._entries[self.table.ids[row]].target()
+        if target is None:
+            raise LookupError(f"row {row} of the table has no template")
+        return target
 
     def search(self, words: Sequence[str], limit: int) -> list[tuple[int, Entry]]:
         """The entries that hold all words, with a score."""

@@ -18,7 +18,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from raiselens_catalog.layers import DATASET_VERSION
+from raiselens_catalog.bundled import DATASET_VERSION
 from raiselens_catalog.pages import title
 from raiselens_catalog.record import CatalogError, Envelope, dumps
 

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from raiselens_catalog import Catalog, CatalogError, Entry, How, records_root, slug
-from raiselens_catalog.curated import family_from_text, read_families
+from raiselens_catalog.bundled import bundled_source
+from raiselens_catalog.curated import family_from_text
+from raiselens_catalog.match import Query
 
 KNOWLEDGE = (
     "documentation",
@@ -172,12 +174,19 @@ def test_broken_families_give_one_clear_line(text: str, line: str):
 
 def test_the_cache_gives_the_same_until_a_file_changes(tmp_path: Path):
     family, cache = tmp_path / "f.toml", tmp_path / "cache/c.json"
-    family.write_text('[[record]]\nrepo = "r"\nerrorMessage = "first {x}"\n')
-    first = read_families([family], cache=cache)
-    assert read_families([family], cache=cache) == first
-    for broken in ("", "{", '{"version": 1, "stamp": 3}'):
+    family.write_text('[[record]]\nrepo = "r"\nerrorMessage = "the first {x}"\n')
+
+    def messages() -> list[str]:
+        source = bundled_source([family], cache)
+        hits = list(source.hits(Query("", "the second 1"))) + list(source.hits(Query("", "the first words 1")))
+        found = [source.id_of(row) for hit in hits for row in hit.rows]
+        assert [source.target(row).id for hit in hits for row in hit.rows] == found
+        assert all(source.get(entry.record.slug) == entry for entry in source.entries())
+        return [entry.record.error_message for entry in source.entries()]
+
+    assert messages() == messages() == ["the first {x}"]
+    for broken in ("", "{", '{"version": 3, "stamp": 3}', cache.read_text().replace('"table": "', '"table": "!')):
         cache.write_text(broken)
-        assert read_families([family], cache=cache) == first
+        assert messages() == ["the first {x}"]
     family.write_text('[[record]]\nrepo = "r"\nerrorMessage = "the second {x}"\n')
-    ((second, file),) = read_families([family], cache=cache)
-    assert (second.record.error_message, file) == ("the second {x}", str(family))
+    assert messages() == ["the second {x}"]
