@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import NamedTuple
 
 # Escape sequences in the forms in which they are pasted: real ones (CSI, OSC with either end, two-byte), the caret
@@ -15,6 +16,10 @@ _ESCAPES = re.compile(
     r"|\\(?:u001[bB]|x1[bB]|033|e)\[[\d;]*m"
     r"|\[\d{1,3}(?:;\d{1,3}){0,4}m"
 )
+
+
+# Behind so many escapes in one line, places are told only nearly: each of them costs a mark.
+_MOST_ESCAPES = 4_096
 
 
 class Mark(NamedTuple):
@@ -95,14 +100,14 @@ def strip_escapes(line: Line) -> Line:
     pieces: list[str] = []
     marks = [*line.marks]
     start = length = 0
-    for match in _ESCAPES.finditer(text):
+    for match in islice(_ESCAPES.finditer(text), _MOST_ESCAPES):
         pieces.append(text[start : match.start()])
         length += match.start() - start
         start = match.end()
         marks.append(Mark(length, *line.at(start)))
     if not start:
         return line
-    pieces.append(text[start:])
+    pieces.append(text[start:] if len(marks) <= _MOST_ESCAPES else _ESCAPES.sub("", text[start:]))
     return Line("".join(pieces), line.raw, tuple(marks)).drop(0)
 
 
@@ -116,7 +121,13 @@ def split_returns(raw: str, number: int) -> list[Line]:
     while start < end or not lines:
         stop = raw.find("\r", start, end)
         stop = end if stop < 0 else stop
-        if stop > start or stop == end:
+        if (stop > start and not _is_bar(raw, start, stop)) or stop == end:
             lines.append(Line(raw[start:stop], raw, (Mark(0, number, start + 1),)))
         start = stop + 1
     return lines
+
+
+def _is_bar(raw: str, start: int, stop: int) -> bool:
+    """Whether the piece is a progress bar and nothing else; the last piece of a line is always read."""
+    piece = raw[start:stop]
+    return ("it/s" in piece or "s/it" in piece) and "Traceback" not in piece and "Error" not in piece
