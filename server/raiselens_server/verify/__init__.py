@@ -12,12 +12,13 @@ side on stdin.
             print(reason)
     sys.exit(report.exit_code)
 
-A finding's request is `VerifyRequest(finding_target(error, arguments=(Argument("pool_out", TensorFact("int64",
-("n", 16), "cuda")), …), repaired=(…)))`; facts that are not known are left out.
+A diagnosis's request is `VerifyRequest(target_of(project, diagnosis))`: the facts at the call come from the run on
+abstract values that foresaw it, and what is not known is left out.
 """
 
 from __future__ import annotations
 
+from raiselens_server.verify.from_finding import arguments_of, target_of
 from raiselens_server.verify.from_values import arguments_from, fact_from
 from raiselens_server.verify.report import (
     After,
@@ -72,7 +73,9 @@ __all__ = [
     "VerifyReport",
     "VerifyRequest",
     "arguments_from",
+    "arguments_of",
     "fact_from",
     "finding_target",
     "run_verify",
+    "target_of",
 ]
