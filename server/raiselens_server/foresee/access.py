@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raiselens_server.foresee.core import Core
+from raiselens_server.foresee.core import Core, settled
 from raiselens_server.foresee.frames import Raising
-from raiselens_server.foresee.objects import DictObject, InstanceObject, ListObject, SetObject
+from raiselens_server.foresee.objects import DictObject, InstanceObject, ListObject
 from raiselens_server.foresee.statements import UNROLL_LIMIT
 from raiselens_server.source import ir
 from raiselens_server.values import lattice, ops
@@ -70,17 +70,17 @@ class Access(Core):
             return joined
         if -len(items) <= index.value < len(items):
             return items[index.value]
-        kind = "list" if isinstance(value, Ref) or value.kind == "list" else "tuple"  # type: ignore[union-attr]
+        if not isinstance(value, Seq) or value.kind not in {"tuple", "torch.Size"}:
+            # A list may have grown where nobody looked.
+            return Unknown("item")
         raise Raising(
             "IndexError",
-            (f"{kind} index out of range",),
+            ("tuple index out of range",),
             frame,
             condition=self.source(frame, expr),
             implicit="index",
             rule="index-out-of-range",
-            callee="torch.Size.__getitem__"
-            if isinstance(value, Seq) and value.kind == "torch.Size"
-            else f"{kind}.__getitem__",
+            callee=f"{value.kind}.__getitem__",
             offset=frame.base + expr[1],
         )
 
@@ -162,7 +162,8 @@ class Access(Core):
         return (row,) * shape[0]
 
     def _unpack_error(self, value: Value, have: int, want: int, target: Expr, frame: Frame, *, starred: bool) -> None:
-        if isinstance(value, (Ref, Tensor, Array)) and not isinstance(value, Ref):
+        if not isinstance(value, Seq) or value.kind not in {"tuple", "torch.Size"}:
+            # A list may have grown where nobody looked.
             return
         if have > want:
             rule = "unpack-too-many"
@@ -248,12 +249,12 @@ class Access(Core):
             frame.variables = saved
         if kind == "dict":
             known = results is not None and all(
-                isinstance(r, Seq) and isinstance(r.items[0], (Const, Seq)) for r in results
+                isinstance(r, Seq) and settled(r.items[0]) for r in results
             )
             pairs = {r.items[0]: r.items[1] for r in results or () if isinstance(r, Seq)} if known else None
             return self.new("dict", DictObject(None if pairs is None else tuple(pairs.items())))
         if kind == "set":
-            return self.new("set", SetObject(None if results is None else tuple(results)))
+            return self.new_set(None if results is None else tuple(results))
         if kind == "generator" and results is not None:
             return Seq(tuple(results), "generator")
         return self.new("list", ListObject(None if results is None else tuple(results)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.foresee import exceptions
@@ -186,7 +187,8 @@ class Attributes(Core):
                 if found is not None:
                     return found if expr is None else self.placed(found, frame, expr)
                 kind = {Tensor: "torch.Tensor", Array: "numpy.ndarray", DType: "torch.dtype", Device: "torch.device"}
-                return Callable(Bound(f"{kind[type(value)]}.{name}", value), name)
+                method = f"{kind[type(value)]}.{name}"
+                return Callable(Bound(method, value), name) if ops.knows(method) else Unknown("attribute")
             case Ref(kind="instance"):
                 return self._instance_attribute(value, name, frame)
             case Ref(kind=kind):
@@ -332,7 +334,7 @@ class Attributes(Core):
                     return Unknown("property")
         if isinstance(owner, Class) and self.is_enum(cls) and not isinstance(value, Callable) and name[:1] != "_":
             return Callable(EnumMember(owner, name, value), f"{owner.dotted}.{name}")
-        if isinstance(value, (Callable, Const, DType, Seq, Named)):
+        if isinstance(value, (Callable, Named)) or (isinstance(value, (Const, DType, Seq)) and not _assigned(cls, name)):
             return value
         return Unknown("class-attribute")
 
@@ -378,6 +380,11 @@ class Attributes(Core):
             case _:
                 self.escape(receiver)
                 self.escape(value)
+
+
+def _assigned(cls: Class, name: str) -> bool:
+    """Whether some line of the class's module assigns an attribute of this name: a default is no constant then."""
+    return re.search(rb"\.\s*" + re.escape(name.encode()) + rb"\s*(?::[^=\n]*)?=(?!=)", cls.module.source) is not None
 
 
 def _merge(sequences: list[list[Class | str]]) -> list[Class | str]:

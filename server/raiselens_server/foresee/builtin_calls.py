@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.foresee import exceptions, strings
 from raiselens_server.foresee.attributes import MODULE_CLASS, Attributes
+from raiselens_server.foresee.core import settled
 from raiselens_server.foresee.frames import Raising
 from raiselens_server.foresee.objects import (
     Bound,
@@ -106,8 +107,8 @@ def _collection(kind: str) -> Handler[[Any, list[Value], dict[str, Value], Frame
         match kind:
             case "list":
                 return self.new("list", ListObject(items))
-            case "set":
-                return self.new("set", SetObject(items))
+            case "set" | "frozenset":
+                return self.new_set(items, kind)
             case _:
                 return Opaque(kind) if items is None else Seq(items, kind)
 
@@ -119,7 +120,7 @@ def _all_any(stop: bool) -> Handler[[Any, list[Value], dict[str, Value], Frame],
         items = self.iterate(args[0], frame)
         if items is None:
             return Opaque("bool")
-        answers = [lattice.truth(item) for item in items]
+        answers = [self.truth(item) for item in items]
         if stop in answers:
             return Const(stop)
         return Opaque("bool") if None in answers else Const(not stop)
@@ -266,7 +267,7 @@ class Builtins(Attributes):
         return strings.to_value(self.text_of(args[0], "r", "", "value"))
 
     def _builtin_bool(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
-        answer = lattice.truth(args[0]) if args else False
+        answer = self.truth(args[0]) if args else False
         return Opaque("bool") if answer is None else Const(answer)
 
     def _builtin_abs(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
@@ -299,8 +300,10 @@ class Builtins(Attributes):
         match args:
             case [Const(value=int() as a), Const(value=int() as b)] if b:
                 return Const(-(-a // b))
-            case _:
+            case [Const(value=int()) | Int() | Opaque(type="int"), Const(value=int()) | Int() | Opaque(type="int")]:
                 return Opaque("int")
+            case _:
+                return Unknown("builtin")
 
     def _builtin_prod(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         items = self.iterate(args[0], frame)
@@ -446,7 +449,7 @@ class Builtins(Attributes):
         if test is None or not cls:
             return lattice.NONE
         self.guards_reached += 1
-        answer = lattice.truth(test)
+        answer = self.truth(test)
         if answer is None:
             frame.unsure = True
             return lattice.NONE
@@ -481,12 +484,10 @@ class Builtins(Attributes):
             case "str":
                 return self._str_method(method, receiver, positional, keywords)
             case "tuple" | "torch.Size" | "torch":
-                return self._size_method(name, receiver, positional)
+                return self._size_method(name, receiver, positional, frame)
             case _ if method in {"__init__", "__setattr__"} and isinstance(receiver, Ref):
                 return self._base_method(kind, method, receiver, positional, frame)
             case _:
-                if name == f"{MODULE_CLASS}.__init__":
-                    return lattice.NONE
                 return None
 
     def _base_method(self, base: str, method: str, receiver: Ref, args: list[Value], frame: Frame) -> Value | None:
@@ -498,15 +499,41 @@ class Builtins(Attributes):
             return lattice.NONE
         return lattice.NONE if base == "object" else None
 
-    def _size_method(self, name: str, receiver: Value, args: list[Value]) -> Value | None:
+    def _size_method(self, name: str, receiver: Value, args: list[Value], frame: Frame) -> Value | None:
         if name == "torch.Size.numel" and isinstance(receiver, Seq):
             total: dims.Dim | None = 1
             for item in receiver.items:
                 total = dims.multiply(total, lattice.as_dim(item))
             return lattice.from_dim(total)
-        if name == f"{MODULE_CLASS}.__init__":
-            return lattice.NONE
+        if name.startswith(MODULE_CLASS) and isinstance(receiver, Ref):
+            return self._module_method(name.rpartition(".")[2], receiver, args, frame)
         return None
+
+    def _module_method(self, method: str, receiver: Ref, args: list[Value], frame: Frame) -> Value | None:
+        """The methods of torch.nn.Module that change what a guard may ask for: the mode, and who holds what."""
+        match method:
+            case "__init__":
+                self.store_attribute(receiver, "training", Const(True), frame)
+                return lattice.NONE
+            case "train" | "eval":
+                mode = Const(False) if method == "eval" else args[0] if args else Const(True)
+                self.store_attribute(receiver, "training", mode, frame)
+                for held in self._submodules(receiver):
+                    self._module_method("train", held, [mode], frame)
+                return receiver
+            case "register_buffer" | "register_parameter" if len(args) > 1 and isinstance(args[0], Const):
+                self.store_attribute(receiver, str(args[0].value), args[1], frame)
+                return lattice.NONE
+            case "parameters" | "named_parameters" | "state_dict" | "buffers" | "extra_repr":
+                return Unknown("method")
+            case _:
+                return None
+
+    def _submodules(self, receiver: Ref) -> list[Ref]:
+        contents = self.contents(receiver)
+        if not isinstance(contents, InstanceObject):
+            return []
+        return [v for _, v in contents.attributes if isinstance(v, Ref) and v.kind == "instance" and v != receiver]
 
     def _list_method(self, method: str, receiver: Value, args: list[Value], frame: Frame) -> Value | None:
         if not isinstance(receiver, Ref):
@@ -570,7 +597,8 @@ class Builtins(Attributes):
             return None
         items = self.items_of(receiver)
         if method == "add" and len(args) == 1:
-            self.heap[receiver.uid] = SetObject(None if items is None else (*items, args[0]))
+            known = items if items is None or args[0] in items else (*items, args[0])
+            self.heap[receiver.uid] = SetObject(known if settled(args[0]) else None)
             return lattice.NONE
         self.heap[receiver.uid] = SetObject(None)
         return Unknown("method")

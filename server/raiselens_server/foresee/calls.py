@@ -266,6 +266,7 @@ class Calls(DataClasses, Attributes):
                     callee=callee,
                     param=param,
                     offset=None if expr is None else frame.base + expr[1],
+                    earlier=outcome.earlier,
                 )
             case _:
                 return Unknown("operation")
@@ -417,7 +418,8 @@ class Calls(DataClasses, Attributes):
                 value = lattice.join(value, other)
                 heap = join_heaps(heap, other_heap)
             self.heap = self._kept_heap(heap, before, newest, value)
-            return value
+            # None is what is left where the paths that give something seem to raise: too little to build on.
+            return Unknown("some-path-raises") if inner.raises and value == lattice.NONE else value
         if inner.raises:
             # The last one is reached where the guards before it pass, which undecided guards mostly do.
             last = inner.raises[-1]
@@ -490,6 +492,8 @@ class Calls(DataClasses, Attributes):
         if self.is_enum(cls) or self.find_own(cls, "__new__"):
             return self._unfollowed(arguments, "constructor")
         fields = self.data_fields(cls)
+        if fields is not None and self.open_class(cls):
+            return self._unfollowed(arguments, "unknown-base")
         if fields is not None:
             return self.make_data(cls, fields, arguments, frame, expr)
         ref = self.new("instance", InstanceObject(open=self._base_adds_attributes(cls)), cls)
@@ -509,8 +513,10 @@ class Calls(DataClasses, Attributes):
                         rule="call-too-many-arguments",
                         callee=cls.dotted,
                     )
-            case (Named(), str() as base) if base in exceptions.BUILTIN or base == MODULE_CLASS:
+            case (Named(), str() as base) if base in exceptions.BUILTIN:
                 pass
+            case (Named(), str() as base) if base == MODULE_CLASS:
+                self.call_method(f"{MODULE_CLASS}.__init__", ref, [], [], frame)
             case _:
                 self._unfollowed(arguments, "constructor")
                 self.escape(ref)

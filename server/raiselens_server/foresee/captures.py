@@ -44,17 +44,15 @@ class Captures(Core):
         while scope is not None:
             for name in names:
                 value = scope.variables.get(name)
-                if isinstance(value, (Ref, Seq)) or (isinstance(value, Callable) and _has_state(value.target, scope)):
+                if isinstance(value, (Ref, Seq)) or (isinstance(value, Callable) and _has_state(value.target)):
                     found.append(value)
             scope = scope.closure
         return tuple(found)
 
 
-def _has_state(target: object, scope: Frame) -> bool:
-    """Whether a captured callable captures something itself. Recursion through one's own name ends here."""
-    return isinstance(target, (Bound, Partial)) or (
-        isinstance(target, Function) and target.closure is scope and scope.function is not None
-    )
+def _has_state(target: object) -> bool:
+    """Whether a captured callable captures something itself."""
+    return isinstance(target, (Bound, Partial)) or (isinstance(target, (Function, Class)) and target.closure is not None)
 
 
 def names_of(unit: FunctionUnit | ClassUnit) -> frozenset[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from raiselens_server.foresee.frames import Raising
 from raiselens_server.foresee.objects import (
     UNKNOWN_CONTENTS,
+    Bound,
     DictObject,
     InstanceObject,
     ListObject,
@@ -23,8 +24,10 @@ from raiselens_server.values import dims, lattice
 from raiselens_server.values.lattice import (
     Callable,
     Const,
+    DType,
     HolePart,
     Int,
+    Named,
     Opaque,
     Ref,
     Seq,
@@ -293,7 +296,8 @@ class Core:
         match value:
             case Ref(kind="list"):
                 items = self.items_of(value)
-                return Unknown("list") if items is None else Seq(tuple(self.plain(i) for i in items), "list")
+                # An empty list is mostly one whose filling was not seen.
+                return Seq(tuple(self.plain(i) for i in items), "list") if items else Unknown("list")
             case Seq(items=items, kind=kind) if any(isinstance(i, (Ref, Unknown, Opaque)) for i in items):
                 return Seq(tuple(self.plain(i) for i in items), kind)
             case Unknown(path=str()):
@@ -335,7 +339,8 @@ class Core:
                         self._forget_all((*held, *self.reached_from(value.cls)), escapes, seen)
             case Seq(items=parts) | Union(options=parts):
                 self._forget_all(parts, escapes, seen)
-            case Callable(target=target):
+            case Callable(target=target) if -id(target) not in seen:
+                seen.add(-id(target))
                 self._forget_all(self.reached_from(target), escapes, seen)
             case _:
                 return
@@ -351,6 +356,30 @@ class Core:
     def reached_from(self, target: object) -> tuple[Value, ...]:
         """The objects that calling `target` may change: receivers, bound arguments, what closures capture."""
         raise NotImplementedError
+
+    def truth(self, value: Value) -> bool | None:
+        """What `bool(value)` must be; containers by what they hold."""
+        match value:
+            case Ref(kind="instance") | Callable(target=Bound(function=str())):
+                # An attribute of a builtin that no rule knows is taken for a method, which it need not be.
+                return None
+            case Ref():
+                items = self.items_of(value)
+                return None if items is None else bool(items)
+            case Union(options=options):
+                answers = {self.truth(option) for option in options}
+                return answers.pop() if len(answers) == 1 else None
+            case _:
+                return lattice.truth(value)
+
+    def new_set(self, items: tuple[Value, ...] | None, kind: str = "set") -> Value:
+        """A set of `items`; how many it holds is known only where they are all known and so can be told apart."""
+        known: tuple[Value, ...] | None = None
+        if items is not None and all(settled(item) for item in items):
+            known = tuple(dict.fromkeys(items))
+        if kind == "set":
+            return self.new("set", SetObject(known))
+        return Opaque(kind) if known is None else Seq(known, kind)
 
     # Places and text
 
@@ -417,6 +446,21 @@ def _unknown_like(ref: Ref, contents: HeapObject | None) -> HeapObject:
         exact = isinstance(contents, InstanceObject) and contents.exact
         return InstanceObject(open=True, exact=exact)
     return UNKNOWN_CONTENTS[ref.kind]
+
+
+def settled(value: Value) -> bool:
+    """Whether a value is known wholly, so that equal ones are the same and others differ."""
+    match value:
+        case Const() | Named():
+            return True
+        case DType(names=names):
+            return len(names) == 1
+        case Seq(items=items):
+            return all(settled(item) for item in items)
+        case Callable(target=target):
+            return not hasattr(target, "receiver")
+        case _:
+            return False
 
 
 def names_in(expr: object) -> Iterable[str]:

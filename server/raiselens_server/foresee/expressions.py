@@ -14,7 +14,6 @@ from raiselens_server.foresee.objects import (
     InstanceObject,
     ListObject,
     Pending,
-    SetObject,
 )
 from raiselens_server.source import ir
 from raiselens_server.values import dims, dtypes, lattice, ops
@@ -126,7 +125,7 @@ class Expressions(Core):
 
     def _set(self, expr: Expr, frame: Frame) -> Value:
         items = self.expand(expr[3], frame)
-        return self.new("set", SetObject(None if items is None else tuple(items)))
+        return self.new_set(None if items is None else tuple(items))
 
     def expand(self, items: tuple[Expr, ...], frame: Frame) -> list[Value] | None:
         """Evaluate items, stars expanded; None where a star's length is not known."""
@@ -284,11 +283,11 @@ class Expressions(Core):
         if expr[0] == ir.UNARY and expr[3] == "not":
             answer = self.test(expr[4], frame)
             return None if answer is None else not answer
-        return lattice.truth(self.evaluate(expr, frame))
+        return self.truth(self.evaluate(expr, frame))
 
     def _speculative_test(self, test: Expr, operand: Expr, frame: Frame, *, taken: bool) -> bool | None:
         value = self.speculate(frame, lambda: constant_bool(self._branch_test(test, operand, frame, taken=taken)))
-        return lattice.truth(value)
+        return self.truth(value)
 
     def _branch_test(self, test: Expr, operand: Expr, frame: Frame, *, taken: bool) -> bool | None:
         saved = frame.variables
@@ -306,7 +305,7 @@ class Expressions(Core):
         value = self.evaluate(expr[4][0], frame)
         previous = expr[4][0]
         for operand in expr[4][1:]:
-            answer = lattice.truth(value)
+            answer = self.truth(value)
             if answer is stop:
                 return value
             if answer is None:
@@ -323,7 +322,7 @@ class Expressions(Core):
     def _kept(self, left: Value, stop: bool) -> Value:
         """The left operand where it is the result: `x or y` gives `x` only if that is true."""
         if isinstance(left, Union):
-            options = [option for option in left.options if lattice.truth(option) in {stop, None}]
+            options = [option for option in left.options if self.truth(option) in {stop, None}]
             if options:
                 return options[0] if len(options) == 1 else Union(tuple(options))
         return left
@@ -331,7 +330,7 @@ class Expressions(Core):
     def _unary(self, expr: Expr, frame: Frame) -> Value:
         kind, value = expr[3], self.evaluate(expr[4], frame)
         if kind == "not":
-            answer = lattice.truth(value)
+            answer = self.truth(value)
             return constant_bool(None if answer is None else not answer)
         match value:
             case Const(value=bool() | int() | float() as number):
@@ -450,12 +449,12 @@ class Expressions(Core):
         for op, operand in expr[4]:
             right = self.evaluate(operand, frame)
             result = self.compare(op, left, right, expr, frame)
-            answer = lattice.truth(result)
+            answer = self.truth(result)
             if answer is False:
                 return result
             unsure = unsure or answer is None
             left = right
-        if unsure and lattice.truth(result) is True:
+        if unsure and self.truth(result) is True:
             return _BOOL
         return result
 

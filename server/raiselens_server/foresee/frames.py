@@ -107,6 +107,7 @@ class Raising(Exception):  # noqa: N818 it carries an abstract raise, it is no e
         rule: str | None = None,
         value: Value | None = None,
         offset: int | None = None,
+        earlier: bool = False,
     ) -> None:
         super().__init__()
         self.cls = cls
@@ -119,6 +120,7 @@ class Raising(Exception):  # noqa: N818 it carries an abstract raise, it is no e
         self.subject = subject
         self.rule = rule
         self.alternatives: tuple[Class | str, ...] = ()
+        self.earlier = earlier
         self.value = value
         if offset is not None:
             frame.at = offset

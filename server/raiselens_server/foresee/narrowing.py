@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from raiselens_server.foresee.core import Core, names_in
 from raiselens_server.source import ir
-from raiselens_server.values import lattice
 from raiselens_server.values.lattice import Const, Union, Unknown
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class Narrowing(Core):
                 for operand in test[4]:
                     self.refine(operand, taken, frame)
         elif kind == ir.NAME:
-            self._keep(test[3], lambda value: lattice.truth(value) is not (not taken), frame)
+            self._keep(test[3], lambda value: self.truth(value) is not (not taken), frame)
         elif kind == ir.COMPARE and len(test[4]) == 1 and test[3][0] == ir.NAME:
             op, operand = test[4][0]
             if op in {"is", "is not", "==", "!="} and operand[0] == ir.CONST:

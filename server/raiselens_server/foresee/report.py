@@ -73,7 +73,7 @@ class RootRun(Run):
         level = self._blamed(raising)
         if level is None or not raising.class_name or not exceptions.reported(self.class_chain(raising.cls)):
             return False
-        if not self._decided_by_caller(raising, level):
+        if not self._decided_by_caller(raising, level) or any(_asks_version(text) for text in frame.branches):
             return False
         self.findings.append(Finding(self._error(raising, level, frame), raising, level))
         return True
@@ -123,7 +123,7 @@ class RootRun(Run):
             param=param,
             holes=holes,
             when=when,
-            message_certain=not any(inner.unsure for inner in raising.levels[level + 1 :]),
+            message_certain=not any(inner.unsure for inner in raising.levels[level + 1 :]) and not raising.earlier,
             related=self._related(raising, level, param),
         )
         return RaisedError(raising.class_name, message, frames, origin)
@@ -188,6 +188,12 @@ class RootRun(Run):
         if site is None or module is None or not self.named(site.file):
             return ()
         return (Related(Place(site.file, module.span(site.start, site.end)), f"`{param}` {text} here"),)
+
+
+def _asks_version(test: str) -> bool:
+    """Whether a branch is for some versions of a library: the installed one may not be among them."""
+    lowered = test.lower()
+    return "version" in lowered or "release" in lowered
 
 
 def deciding_site(value: Tensor, condition: str) -> tuple[Site | None, str]:

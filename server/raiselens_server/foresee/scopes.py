@@ -28,6 +28,16 @@ if TYPE_CHECKING:
 NAMED_FIRST: Final = frozenset({"torch", "numpy", "triton"})
 """Libraries known by rule before their source is looked at."""
 
+FOLLOWED_TORCH: Final = (
+    "torch.nn.",
+    "torch.optim.",
+    "torch.distributions.",
+    "torch.utils.data.",
+    "torch.distributed.tensor.",
+    "torch._inductor.",
+)
+"""The parts of torch whose Python source is followed where no rule knows the name."""
+
 RULED: Final = frozenset({"torch.nn.Module", "torch.Tensor", "torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 """Classes of torch that the interpreter itself knows."""
 
@@ -158,7 +168,7 @@ class Scopes:
         if self.find_module(dotted, importer) is not None:
             return Named(dotted)
         module = self.find_module(head, importer)
-        if module is None or head == "torch":
+        if module is None or not dotted.startswith(FOLLOWED_TORCH):
             return Named(dotted)
         value = self.attribute(module, name, run)
         if isinstance(value, Callable) and isinstance(value.target, (Class, Function)):
@@ -203,7 +213,8 @@ class Scopes:
             return Unknown("global")
         statements = module.bindings.get(name)
         if not statements:
-            return self._elsewhere(module, name, run)
+            found = self._elsewhere(module, name, run)
+            return Unknown("declared") if found is None and statements is not None else found
         if len(statements) > 1:
             kinds = {statement[0] for statement in statements}
             if not kinds <= {ir.FUNCTION, ir.CLASS} or not module.unconditional(statements[-1]):

@@ -8,7 +8,7 @@ from raiselens_server.foresee import exceptions
 from raiselens_server.foresee.core import Core
 from raiselens_server.foresee.frames import Condition, Loop, Raising
 from raiselens_server.foresee.narrowing import Narrowing
-from raiselens_server.foresee.objects import Class, Function, Pending
+from raiselens_server.foresee.objects import UNKNOWN_CONTENTS, Class, Function, Pending
 from raiselens_server.source import ir
 from raiselens_server.source.lower import bound_by
 from raiselens_server.source.module import flatten
@@ -595,7 +595,10 @@ def _between(entry: State, at_end: State) -> State:
     variables = {
         name: entry[0][name] if entry[0].get(name) is value else Unknown("try") for name, value in at_end[0].items()
     }
-    heap = {uid: contents for uid, contents in at_end[1].items() if entry[1].get(uid) is contents}
+    heap = {
+        uid: contents if entry[1].get(uid) is contents else UNKNOWN_CONTENTS[_kind_of(contents)]
+        for uid, contents in at_end[1].items()
+    }
     return variables, heap
 
 

@@ -47,7 +47,7 @@ class Module:
         typing_only: dict[str, list[Stmt]] = {}
         _collect(self.block, found, typing_only)
         for name, statements in typing_only.items():
-            found.setdefault(name, statements)
+            found.setdefault(name, [s for s in statements if s[0] in {ir.IMPORT, ir.FROM, ir.FUNCTION, ir.CLASS}])
         return found
 
     @cached_property
