@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.source import ir
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from raiselens_server.source.ir import Expr
     from raiselens_server.source.module import Module
 
+_ATTRIBUTE_ASSIGNMENT: Final = re.compile(rb"^[ \t]*([A-Za-z_]\w*)\.[\w.]+\s*=(?!=)", re.MULTILINE)
 _PATCHERS: Final = frozenset(
     {"setattr", "patch", "object", "multiple", "setitem", "dict", "spy", "stub", "replace_attr"}
 )
@@ -20,7 +22,7 @@ def replaced_names(module: Module) -> frozenset[str]:
     """The names, without saying of what: a name that is replaced anywhere in a file is opaque in all of it."""
     mocks = b"patch" in module.source or b"setattr" in module.source
     modules = _imported_modules(module)
-    if not mocks and not modules:
+    if not mocks and not _assigns_to(module.source, modules):
         return frozenset()
     found: set[str] = set()
     stack: list[Any] = [module.block]
@@ -37,6 +39,11 @@ def replaced_names(module: Module) -> frozenset[str]:
                 found |= {t[4] for t in node[3] if t[0] == ir.ATTRIBUTE and _root(t[3]) in modules}
             stack.extend(node)
     return frozenset(found)
+
+
+def _assigns_to(source: bytes, names: frozenset[str]) -> bool:
+    """Whether a line may assign to an attribute of one of the names; most files hold none, and are not walked."""
+    return any(match.group(1).decode() in names for match in _ATTRIBUTE_ASSIGNMENT.finditer(source))
 
 
 def _named_by(call: Expr) -> set[str]:
