@@ -107,6 +107,17 @@ class TestExplaining:
             assert diagnosis.repairs[0].title == "Allocate `pool` as torch.int32"
             assert diagnosis.repairs[0].edits[0].place.file == str(path)
 
+    def test_code_beside_the_workspace_is_the_user_s_too_but_a_library_is_not(
+        self, catalog: Catalog, environment: Environment, tmp_path: Path
+    ) -> None:
+        for folder, offered in (("beside", True), ("venv/lib/python3.11/site-packages/pkg", False)):
+            path = tmp_path / folder / "main.py"
+            path.parent.mkdir(parents=True)
+            path.write_text(SCRIPT)
+            explainer = Explainer(catalog, environment, tmp_path / "work")
+            (diagnosis,) = explainer.explain_text(self.LOG.format(path)).diagnoses
+            assert bool(diagnosis.repairs) is offered
+
     def test_code_that_is_not_here_is_explained_without_repairs(
         self, catalog: Catalog, environment: Environment, tmp_path: Path
     ) -> None:

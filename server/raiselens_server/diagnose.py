@@ -7,6 +7,7 @@ way one came.
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -184,15 +185,13 @@ class Explainer:
         return _record_match(found[0])
 
     def _foreseen_twin(self, error: RaisedError, local: Mapping[str, str]) -> RaisedError | None:
-        """The finding that foresees an observed error: at the deepest of its frames in the workspace that has one.
+        """The finding that foresees an observed error: at the deepest of its frames in the user's code that has one.
 
         The run has proved the raise, so that what foreseeing knows of that statement (provenance, places) holds for it.
         """
-        from raiselens_server.read.paths import in_workspace
-
         for frame in reversed(error.frames):
             path = local.get(frame.file)
-            if path is None or not in_workspace(path, (self._root,)):
+            if path is None or not self._is_users(path):
                 continue
             try:
                 report = self.project.check(path)
@@ -202,6 +201,18 @@ class Explainer:
                 if _holds(foreseen, frame.line) and _same_class(foreseen.class_name, error.class_name):
                     return foreseen
         return None
+
+    def _is_users(self, path: str) -> bool:
+        """Whether a file is the user's to change: the workspace's, or at least no library's and not Python's own."""
+        from raiselens_server.read.paths import in_workspace
+
+        if in_workspace(path, (self._root,)):
+            return True
+        libraries = [
+            *self.environment.search_path,
+            *(f"{prefix}/lib/python3" for prefix in (sys.prefix, sys.base_prefix)),
+        ]
+        return "/site-packages/" not in path and not any(path.startswith(folder) for folder in libraries)
 
 
 def _holds(error: RaisedError, line: int) -> bool:
