@@ -77,10 +77,10 @@ MUTANTS = {
     "owner of a request's first token": ("(window <= token)", "(window < token)"),
     "owner searched beyond the window": ("(value <= token)", "(value < token)"),
     "rows clipped one column early": ("begin + width)", "begin + width - 1)"),
-    "rows counted from the end": ("base = row * pool_stride_row", "base = (num_rows - 1 - row) * pool_stride_row"),
+    "rows counted from the end": ("base = row * row_step", "base = (num_rows - 1 - row) * row_step"),
     "a request's last token left out": ("(lane < high)", "(lane + 1 < high)"),
     "owner within a crowded tile": ("tl.where(begin <= position", "tl.where(begin < position"),
-    "column stride forgotten": ("(first - begin) * pool_stride_col", "(first - begin)"),
+    "column stride forgotten": ("row0, num_rows, width, row_step, col_step)", "row0, num_rows, width, row_step, 1)"),
     "token stride forgotten": ("2 * lane * flat_stride", "2 * lane"),
     "fourth request of a tile in the third's row": ("rows_stride, owner + 3", "rows_stride, owner + 2"),
 }

@@ -30,7 +30,7 @@ _POINTERS = {
     "offsets_ptr": "*i64",
     "rows_ptr": "*i64",
 }
-_STRIDES = ("pool_stride_col", "flat_stride", "offsets_stride", "rows_stride")
+_STRIDES = ("col_step", "flat_stride", "offsets_stride", "rows_stride")
 _CHECK_TILE = {"TILE": 1024}
 
 

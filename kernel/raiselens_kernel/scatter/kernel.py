@@ -8,6 +8,9 @@ import triton.language as tl
 FAR = tl.constexpr(1 << 62)
 """An offset beyond every token; leaves room for adding a row's width without overflow."""
 
+NONE = tl.constexpr((1 << 63) - 1)
+"""No index: what the check's buffers hold where nothing was found, and no request has claimed a row."""
+
 SPAN = tl.constexpr(4)
 """Up to so many requests a tile may meet and still be written request by request."""
 
@@ -59,18 +62,18 @@ def _owner(offsets_ptr, offsets_stride, num_requests, token, start, window, WIND
 
 
 @triton.jit
-def _put(pool_ptr, token, lane, first, count, begin, after, row, num_rows, width, pool_stride_row, pool_stride_col):
+def _put(pool_ptr, token, lane, first, count, begin, after, row, num_rows, width, row_step, col_step):
     """Write those of the tile's tokens that one request owns and its row has room for."""
     stop = tl.where((row >= 0) & (row < num_rows), tl.minimum(after, begin + width), begin)
     low = tl.minimum(tl.maximum(begin - first, 0), count).to(tl.int32)
     high = tl.minimum(tl.maximum(stop - first, 0), count).to(tl.int32)
     # Where the tile's first token would stand if the row went on leftwards.
-    base = row * pool_stride_row + (first - begin) * pool_stride_col
-    tl.store(pool_ptr + base + lane * pool_stride_col, token, mask=(lane >= low) & (lane < high))
+    base = row * row_step + (first - begin) * col_step
+    tl.store(pool_ptr + base + lane * col_step, token, mask=(lane >= low) & (lane < high))
 
 
 # A size of 1 made a constant gains nothing, costs a compilation, and breaks Triton 3.6's coalescing pass.
-@triton.jit(do_not_specialize=["num_tokens", "num_requests", "num_rows", "width", "pool_stride_row"])
+@triton.jit(do_not_specialize=["num_tokens", "num_requests", "num_rows", "width", "row_step"])
 def scatter_req_token_ids_kernel(
     pool_ptr,  # [num_rows, width] int32, written
     flat_ptr,  # [num_tokens] int64
@@ -80,8 +83,8 @@ def scatter_req_token_ids_kernel(
     num_requests,
     num_rows,
     width,
-    pool_stride_row,
-    pool_stride_col,
+    row_step,
+    col_step,
     flat_stride,
     offsets_stride,
     rows_stride,
@@ -124,52 +127,11 @@ def scatter_req_token_ids_kernel(
     row3 = _row(rows_ptr, rows_stride, owner + 3, num_requests)
 
     if (begin4 >= end) | (num_requests <= SPAN):
-        _put(
-            pool_ptr, token, lane, first, count, begin0, begin1, row0, num_rows, width, pool_stride_row, pool_stride_col
-        )
+        _put(pool_ptr, token, lane, first, count, begin0, begin1, row0, num_rows, width, row_step, col_step)
         if begin1 < end:
-            _put(
-                pool_ptr,
-                token,
-                lane,
-                first,
-                count,
-                begin1,
-                begin2,
-                row1,
-                num_rows,
-                width,
-                pool_stride_row,
-                pool_stride_col,
-            )
-            _put(
-                pool_ptr,
-                token,
-                lane,
-                first,
-                count,
-                begin2,
-                begin3,
-                row2,
-                num_rows,
-                width,
-                pool_stride_row,
-                pool_stride_col,
-            )
-            _put(
-                pool_ptr,
-                token,
-                lane,
-                first,
-                count,
-                begin3,
-                begin4,
-                row3,
-                num_rows,
-                width,
-                pool_stride_row,
-                pool_stride_col,
-            )
+            _put(pool_ptr, token, lane, first, count, begin1, begin2, row1, num_rows, width, row_step, col_step)
+            _put(pool_ptr, token, lane, first, count, begin2, begin3, row2, num_rows, width, row_step, col_step)
+            _put(pool_ptr, token, lane, first, count, begin3, begin4, row3, num_rows, width, row_step, col_step)
     else:
         start, window = _around(offsets_ptr, offsets_stride, num_requests, owner + WINDOW // 2, WINDOW)
         last = _owner(offsets_ptr, offsets_stride, num_requests, end - 1, start, window, WINDOW)
@@ -198,11 +160,7 @@ def scatter_req_token_ids_kernel(
             row = tl.load(rows_ptr + request * rows_stride, mask=owned, other=-1)
             column = position - begin
             kept = owned & (position < after) & (column < width) & (row >= 0) & (row < num_rows)
-            tl.store(pool_ptr + row * pool_stride_row + column * pool_stride_col, value, mask=kept)
-
-
-NONE = tl.constexpr((1 << 63) - 1)
-"""No index: what the check's buffers hold where nothing was found, and no request has claimed a row."""
+            tl.store(pool_ptr + row * row_step + column * col_step, value, mask=kept)
 
 
 @triton.jit
