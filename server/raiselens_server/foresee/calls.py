@@ -101,6 +101,9 @@ class Calls(DataClasses, Attributes):
         positional, open_positional = self._positional(expr[4], frame)
         keywords, open_keywords = self._keywords(expr[5], frame)
         frame.at, frame.node = frame.base + expr[1], expr
+        if isinstance(function, Unknown) and expr[3][0] == ir.ATTRIBUTE and _is_chain(expr[3][3]):
+            # A method that is not followed may change what it is called on.
+            self.forget(self.evaluate(expr[3][3], frame))
         arguments = Arguments(tuple(positional), tuple(keywords), open_positional, open_keywords)
         value = self.apply(function, arguments, frame, expr)
         return self.placed(value, frame, expr)
@@ -647,6 +650,13 @@ def fact_key(value: Value) -> object | None:
             return value if isinstance(target, EnumMember) else None
         case _:
             return value
+
+
+def _is_chain(expr: Expr) -> bool:
+    """Whether an expression is a name, or attributes of one."""
+    while expr[0] == ir.ATTRIBUTE:
+        expr = expr[3]
+    return bool(expr[0] == ir.NAME)
 
 
 def _prepend(receiver: Value, arguments: Arguments) -> Arguments:
