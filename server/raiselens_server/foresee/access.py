@@ -248,9 +248,7 @@ class Access(Core):
         finally:
             frame.variables = saved
         if kind == "dict":
-            known = results is not None and all(
-                isinstance(r, Seq) and settled(r.items[0]) for r in results
-            )
+            known = results is not None and all(isinstance(r, Seq) and settled(r.items[0]) for r in results)
             pairs = {r.items[0]: r.items[1] for r in results or () if isinstance(r, Seq)} if known else None
             return self.new("dict", DictObject(None if pairs is None else tuple(pairs.items())))
         if kind == "set":

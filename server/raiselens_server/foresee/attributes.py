@@ -334,7 +334,9 @@ class Attributes(Core):
                     return Unknown("property")
         if isinstance(owner, Class) and self.is_enum(cls) and not isinstance(value, Callable) and name[:1] != "_":
             return Callable(EnumMember(owner, name, value), f"{owner.dotted}.{name}")
-        if isinstance(value, (Callable, Named)) or (isinstance(value, (Const, DType, Seq)) and not _assigned(cls, name)):
+        if isinstance(value, (Callable, Named)) or (
+            isinstance(value, (Const, DType, Seq)) and not _assigned(cls, name)
+        ):
             return value
         return Unknown("class-attribute")
 

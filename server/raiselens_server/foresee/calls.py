@@ -422,7 +422,8 @@ class Calls(DataClasses, Attributes):
                 heap = join_heaps(heap, other_heap)
             self.heap = self._kept_heap(heap, before, newest, value)
             # None is what is left where the paths that give something seem to raise: too little to build on.
-            return Unknown("some-path-raises") if inner.raises and value == lattice.NONE else value
+            raised, inner.raises = bool(inner.raises), []
+            return Unknown("some-path-raises") if raised and value == lattice.NONE else value
         if inner.raises:
             # The last one is reached where the guards before it pass, which undecided guards mostly do.
             last = inner.raises[-1]
@@ -431,6 +432,8 @@ class Calls(DataClasses, Attributes):
                     replace(level, unsure=True) if level.frame is inner else level for level in last.levels
                 )
                 last.alternatives = tuple(dict.fromkeys(r.cls for r in inner.raises if r is not last))
+            # A raise holds its frames: a frame that held its raises would never be freed without a collector.
+            inner.raises = []
             raise last
         return Unknown("no-return")
 

@@ -52,7 +52,9 @@ class Captures(Core):
 
 def _has_state(target: object) -> bool:
     """Whether a captured callable captures something itself."""
-    return isinstance(target, (Bound, Partial)) or (isinstance(target, (Function, Class)) and target.closure is not None)
+    return isinstance(target, (Bound, Partial)) or (
+        isinstance(target, (Function, Class)) and target.closure is not None
+    )
 
 
 def names_of(unit: FunctionUnit | ClassUnit) -> frozenset[str]:

@@ -94,6 +94,7 @@ class Project:
         self.scopes = Scopes(Resolver(environment, roots))
         self.scopes.version = environment.python_version
         self.scopes.static = Run(self.scopes, _UNKNOWN_AMBIENT)
+        self.scopes.is_whole = self._named_files.__contains__
         self._findings: dict[str, dict[RaisedError, Finding]] = {}
 
     def open(self, path: str, text: str) -> None:
@@ -127,12 +128,12 @@ class Project:
         `text` stands for the file's content in this one question only. Raises OSError where the file cannot be read.
         """
         full = os.path.abspath(path)
+        self._named_files.add(full)
         if text is None:
             module = self._module(full)
         else:
             module = self.scopes.make_module(full, text.encode("utf-8", "surrogatepass"))
         previous = self.scopes.put(module) if text is not None else None
-        self._named_files.add(full)
         try:
             return self._check(module, path)
         finally:

@@ -19,6 +19,8 @@ from raiselens_server.values import dtypes, ops
 from raiselens_server.values.lattice import Callable, Const, DType, Named, Ref, Seq, Unknown, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as Callable_
+
     from raiselens_server.foresee.core import Core
     from raiselens_server.foresee.objects import HeapObject
     from raiselens_server.foresee.run import Run
@@ -59,6 +61,7 @@ class Scopes:
         self.results: dict[object, Any] = {}
         self.static: Run | None = None
         self.version: tuple[int, int] = (3, 11)
+        self.is_whole: Callable_[[str], bool] = lambda _path: False
 
     # Modules
 
@@ -73,13 +76,13 @@ class Scopes:
                 except OSError:
                     self._modules[path] = None
                     return None
-            self._modules[path] = self.make_module(path, source)
+            self._modules[path] = self.make_module(path, source, lazy=not self.is_whole(path))
         return self._modules[path]
 
-    def make_module(self, path: str, source: bytes) -> Module:
+    def make_module(self, path: str, source: bytes, *, lazy: bool = False) -> Module:
         """Parse `source` as the content of `path`."""
         name = package_root(path)[1]
-        return Module(path, name, source, is_package=path.endswith("__init__.py"))
+        return Module(path, name, source, is_package=path.endswith("__init__.py"), lazy=lazy)
 
     def put(self, module: Module) -> Module | None:
         """Let `module` stand for its path, and give back what stood there."""

@@ -39,6 +39,7 @@ class Statements(Narrowing, Core):
                 if not self._statements[statement[0]](self, statement, frame):
                     return False
             except Raising as raising:
+                raising.__traceback__ = None
                 frame.statement = statement
                 if frame.root and self.report(raising, frame):
                     for name in bound_by(statement):

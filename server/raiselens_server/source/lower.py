@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from raiselens_server.source import ir, units
 from raiselens_server.source.lower_expressions import ExpressionLowering
 from raiselens_server.source.lower_patterns import lower_pattern
-from raiselens_server.source.syntax import LANGUAGE
+from raiselens_server.source.syntax import LANGUAGE, parse
 from raiselens_server.source.units import Body, ClassUnit, FunctionUnit, Parameter
 
 if TYPE_CHECKING:
@@ -24,13 +24,17 @@ _NESTED_SCOPE = frozenset({ir.FUNCTION, ir.CLASS})
 
 
 class Lowering(ExpressionLowering):
-    """Lowers the statements of one unit, and gathers what they say of its names."""
+    """Lowers the statements of one unit, and gathers what they say of its names.
 
-    __slots__ = ("assigned", "generator", "globals", "nested", "nonlocals", "scope")
+    `lazy`: functions keep no hold of the syntax tree; each is parsed anew, by itself, when its body is asked for.
+    """
 
-    def __init__(self, source: bytes, base: int, qualname: str, scope: str = "function") -> None:
+    __slots__ = ("assigned", "generator", "globals", "lazy", "nested", "nonlocals", "scope")
+
+    def __init__(self, source: bytes, base: int, qualname: str, scope: str = "function", *, lazy: bool = False) -> None:
         super().__init__(source, base, qualname)
         self.scope = scope
+        self.lazy = lazy
         self.assigned: set[str] = set()
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
@@ -85,9 +89,13 @@ class Lowering(ExpressionLowering):
         body = node.child_by_field_name("body")
         base, source = self.base, self.source
 
-        def lower() -> Body:
-            inner = Lowering(source, base, qualname)
-            return inner.finish(inner.block(body), parameters)
+        if self.lazy and self.scope in {"module", "class"} and body is not None:
+            lower = _from_text(source, node.start_byte, node.end_byte, base, qualname, parameters)
+        else:
+
+            def lower() -> Body:
+                inner = Lowering(source, base, qualname)
+                return inner.finish(inner.block(body), parameters)
 
         unit = FunctionUnit(
             name=name,
@@ -124,7 +132,7 @@ class Lowering(ExpressionLowering):
         name_node = node.child_by_field_name("name")
         name = self.text(name_node) if name_node is not None else ""
         qualname = intern(self._child_qualname(name))
-        inner = Lowering(self.source, self.base, qualname, scope="class")
+        inner = Lowering(self.source, self.base, qualname, scope="class", lazy=self.lazy)
         superclasses = node.child_by_field_name("superclasses")
         bases, keywords = self.arguments(superclasses) if superclasses is not None else ((), ())
         block = inner.block(node.child_by_field_name("body"))
@@ -512,6 +520,37 @@ class Lowering(ExpressionLowering):
             guard = self._first(guard_node) if guard_node is not None else None
             cases.append((pattern, guard, self.block(clause.child_by_field_name("consequence"))))
         return (ir.MATCH, start, end, subject, tuple(cases))
+
+
+_CLASS_HEAD: Final = b"class _:\n"
+
+
+def _from_text(
+    source: bytes, start: int, end: int, base: int, qualname: str, parameters: tuple[Parameter, ...]
+) -> Callable[[], Body]:
+    """Lowers a function from its own lines, as a member of a class: so its indentation stands."""
+
+    def lower() -> Body:
+        line = source.rfind(b"\n", 0, start) + 1
+        indented = line < start
+        text = (_CLASS_HEAD if indented else b"") + source[line:end]
+        shift = len(_CLASS_HEAD) - line if indented else -line
+        inner = Lowering(text, base + shift, qualname)
+        node = function_node(parse(text).root_node)
+        return inner.finish(inner.block(None if node is None else node.child_by_field_name("body")), parameters)
+
+    return lower
+
+
+def function_node(node: Node) -> Node | None:
+    """The first function in a tree."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if current.type == "function_definition":
+            return current
+        stack.extend(reversed(current.named_children))
+    return None
 
 
 def _simple(kind: int) -> Callable[[Lowering, Node, int, int], Stmt]:

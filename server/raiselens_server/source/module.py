@@ -23,15 +23,15 @@ class Module:
     """A parsed file.
 
     `name` is the dotted name that it is imported by (`__main__`-less: a script has its stem), `is_package` whether it
-    is an `__init__.py`. Never fails: text that is no Python gives a module with few names.
+    is an `__init__.py`. `lazy` modules are looked into here and there, not run as a whole. Never fails: text that is no Python gives a module with few names.
     """
 
-    def __init__(self, path: str, name: str, source: bytes, *, is_package: bool) -> None:
+    def __init__(self, path: str, name: str, source: bytes, *, is_package: bool, lazy: bool = False) -> None:
         self.path = path
         self.name = name
         self.source = source
         self.is_package = is_package
-        lowering = Lowering(source, 0, "", scope="module")
+        lowering = Lowering(source, 0, "", scope="module", lazy=lazy)
         tree = parse(source)
         self.broken = tree.root_node.has_error
         self.block: Block = lowering.block(tree.root_node)

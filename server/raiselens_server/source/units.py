@@ -42,6 +42,10 @@ class Body:
     generator: bool
 
 
+def _lowered() -> Body:
+    raise AssertionError("a body is lowered once")
+
+
 @dataclass(eq=False, slots=True)
 class FunctionUnit:
     """A `def` or `lambda`. Positions in `body`, defaults and decorators are relative to `base`.
@@ -68,6 +72,8 @@ class FunctionUnit:
         """The lowered body."""
         if self._body is None:
             self._body = self.lower()
+            # What lowers holds the syntax tree, or the text; neither is needed any more.
+            self.lower = _lowered
         return self._body
 
 
