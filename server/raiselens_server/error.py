@@ -137,9 +137,9 @@ class Foreseen:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What only an error read from text carries.
+    r"""What only an error read from text carries.
 
-    `line` is where the message's first line stands in the original text (lines end at `\\n` only), `column` that of
+    `line` is where the message's first line stands in the original text (lines end at `\n` only), `column` that of
     the class. `ranks` are the ranks, workers or processes that logged the same error, folded into this one, `count`
     how often it was logged.
     """

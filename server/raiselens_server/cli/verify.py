@@ -23,6 +23,7 @@ from raiselens_server.cli.terminal import emit, tell
 
 if TYPE_CHECKING:
     from raiselens_server.error import Diagnosis
+    from raiselens_server.foresee import Project
     from raiselens_server.verify import VerifyReport
 
 _DEVICE = re.compile(r"auto|cpu|cuda|cuda:\d+(,cuda:\d+)*")
@@ -53,7 +54,7 @@ def command(
 
     Exit code 1 where either is not so, 2 where it could not be run.
     """
-    from raiselens_server.verify import ScatterTarget, VerifyFailure, VerifyRequest, finding_target, run_verify
+    from raiselens_server.verify import ScatterTarget, VerifyFailure, VerifyRequest, run_verify, target_of
 
     if (place is None) == (not scatter):
         raise click.UsageError("give FILE:LINE or --scatter")
@@ -63,7 +64,7 @@ def command(
     start = Path(place.rpartition(":")[0]) if place is not None else Path.cwd()
     settings = settings_for(start, {"launcher": launcher})
     interpreter = interpreter_for(start, settings, where)
-    target = ScatterTarget() if place is None else finding_target(_finding_at(place, where).error)
+    target = ScatterTarget() if place is None else target_of(*_finding_at(place, where))
     request = VerifyRequest(
         target,
         devices=tuple(device.split(",")),
@@ -87,8 +88,8 @@ def command(
     return result.exit_code
 
 
-def _finding_at(place: str, where: Where) -> Diagnosis:
-    """The finding whose statement, or one of whose related places, holds the line."""
+def _finding_at(place: str, where: Where) -> tuple[Project, Diagnosis]:
+    """The finding whose statement, or one of whose related places, holds the line; and the project that found it."""
     file, colon, number = place.rpartition(":")
     if not colon or not number.isdecimal() or int(number) < 1:
         raise click.UsageError(f"{place}: must be FILE:LINE")
@@ -109,7 +110,7 @@ def _finding_at(place: str, where: Where) -> Diagnosis:
     found = check(project, catalog, file, text).diagnoses
     at_line = finding_at(found, file, int(number))
     if at_line is not None:
-        return at_line
+        return project, at_line
     lines = sorted({diagnosis.error.frames[0].line for diagnosis in found if diagnosis.error.frames})
     others = f"; there are findings at line {', '.join(map(str, lines))}" if lines else " in this file at all"
     raise CommandError(f"verify: {file}:{number}: no finding here{others}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from raiselens_server.source.ir import Expr
     from raiselens_server.values.lattice import Value
 
-_SWALLOWING: Final = ("raises", "suppress", "ignore", "expect", "assertRaises", "assertRaisesRegex", "warns", "skip")
+_SWALLOWING: Final = ("raises", "suppress", "ignore", "expect", "warns", "skip")
 
 
 class Contexts(Core):
@@ -27,7 +27,7 @@ class Contexts(Core):
         A manager of followed source is trusted to let exceptions through unless its name says otherwise: managers that
         swallow are rare and say so.
         """
-        name = _called(context)
+        name = _called(context).lower()
         return any(word in name for word in _SWALLOWING)
 
     def enter(self, context: Expr, value: Value, frame: Frame) -> None:

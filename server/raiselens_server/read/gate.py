@@ -28,7 +28,9 @@ class Gate:
         found: list[int] = []
         at = 0
         while at < len(data):
-            here = [at + start for _, start, _ in self._search.find_matches_as_indexes(data[at : at + _SLICE + _OVERLAP])]
+            here = [
+                at + start for _, start, _ in self._search.find_matches_as_indexes(data[at : at + _SLICE + _OVERLAP])
+            ]
             found.extend(here)
             line_end = data.find(b"\n", here[-1]) if here else -1
             # Once a line has shown a marker, the rest of it need not be searched.

@@ -129,4 +129,3 @@ def parse_frame(body: str, indent: int) -> FrameLine | None:
     if rest.startswith(" in "):
         return FrameLine(indent, file, line, rest[4:].strip(), dumped=True)
     return FrameLine(indent, file, line, "", dumped=False) if rest in {",", ", in"} else None
-

@@ -160,7 +160,9 @@ def split_prefix(text: str) -> Prefix:
             if src:
                 bound = True
             part = groups.get("part") == "P"
-            shape.append(f"{'t' if index in _RECORDS else 'p'}{index}{groups.get('level') or ''}{src or ''}{'b' if groups.get('blank') else ''}")
+            shape.append(
+                f"{'t' if index in _RECORDS else 'p'}{index}{groups.get('level') or ''}{src or ''}{'b' if groups.get('blank') else ''}"
+            )
             at = match.end()
             ends.append(at)
             searching = True

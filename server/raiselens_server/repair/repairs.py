@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
@@ -115,17 +116,13 @@ def helps(before: FileReport, after: FileReport, error: RaisedError) -> bool:
 
     What the same call raises next was hidden by this guard: it is not new.
     """
+    before_keys = Counter(_key(other) for other in before.errors)
+    after_keys = Counter(_key(other) for other in after.errors)
     here = _key(error)
-    old = [_key(other) for other in before.errors]
-    for other in after.errors:
-        key = _key(other)
-        if key == here:
-            return False
-        if key in old:
-            old.remove(key)
-        elif not _same_call(other, error):
-            return False
-    return True
+    if after_keys[here] >= before_keys[here]:
+        return False
+    added = after_keys - before_keys
+    return all(_same_call(other, error) for other in after.errors if added[_key(other)])
 
 
 def _key(error: RaisedError) -> tuple[str, str, str, int]:

@@ -1,9 +1,9 @@
-"""The abstract values, and what must or may be true of them.
+r"""The abstract values, and what must or may be true of them.
 
         unknown            (nothing is known)
-      /    |     \\
+      /    |     \
     Opaque Int  Tensor …   (the type, or some properties)
-      \\    |     /
+      \    |     /
      Const, DType, …       (the value itself)
 
 `join` goes up: it keeps what holds on both sides. Questions are *must* questions: `truth` answers True or False where
@@ -16,11 +16,14 @@ that a change is seen through every alias. Operations of torch get lists as `Seq
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from types import EllipsisType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from raiselens_server.values import dims, dtypes
-from raiselens_server.values.dims import Dim
+
+if TYPE_CHECKING:
+    from types import EllipsisType
+
+    from raiselens_server.values.dims import Dim
 
 
 @dataclass(frozen=True, slots=True)

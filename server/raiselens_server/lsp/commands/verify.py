@@ -24,8 +24,8 @@ from raiselens_server.verify import (
     ScatterTarget,
     VerifyFailure,
     VerifyRequest,
-    finding_target,
     run_verify,
+    target_of,
 )
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ async def _target(server: RaiselensServer, argument: dict[str, Any]) -> Target:
         finding = finding_at(found, snapshot.path, snapshot.table.point(position)[0])
         if finding is None:
             raise JsonRpcInvalidParams(f"{NAME}: there is no finding at line {position.line + 1}")
-        return finding_target(finding.error)
+        return target_of(
+            server.session().room(Path(snapshot.path)).project, server.session().with_repairs(snapshot.path, finding)
+        )
 
     return await server.worker.ask(look)
 

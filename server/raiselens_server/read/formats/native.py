@@ -25,7 +25,9 @@ _ASSERTION = re.compile(
     r"Assertion [`'\"]"
 )
 # MLIR's words begin with the operation in quotes, or small; type checkers, which print the same shape, begin them large.
-_DIAGNOSTIC = re.compile(r"(?:loc\()?\"?[^\s:\"]{1,300}\.(?:py|mlir|ttir|ttgir|ll)\"?:\d{1,7}:\d{1,5}\)?: error: (?=[a-z'\"])")
+_DIAGNOSTIC = re.compile(
+    r"(?:loc\()?\"?[^\s:\"]{1,300}\.(?:py|mlir|ttir|ttgir|ll)\"?:\d{1,7}:\d{1,5}\)?: error: (?=[a-z'\"])"
+)
 
 _MAX_LINES = 400
 
