@@ -363,6 +363,8 @@ class Core:
             case Ref(kind="instance") | Callable(target=Bound(function=str())):
                 # An attribute of a builtin that no rule knows is taken for a method, which it need not be.
                 return None
+            case Named(name="typing.TYPE_CHECKING" | "typing_extensions.TYPE_CHECKING"):
+                return False
             case Ref():
                 items = self.items_of(value)
                 return None if items is None else bool(items)

@@ -166,8 +166,6 @@ class Scopes:
             dtype = dtypes.canonical(name)
             if dtype is not None:
                 return DType(frozenset({dtype}))
-        if name == "TYPE_CHECKING" and head in {"typing", "typing_extensions"}:
-            return Const(False)
         if dotted in RULED or ops.knows(dotted) or not dotted.startswith("torch."):
             return Named(dotted)
         if self.find_module(dotted, importer) is not None:
