@@ -96,7 +96,7 @@ class Catalog:
         sources: list[Source] = []
         problems: list[str] = []
         if bundled:
-            sources.append(bundled_source(sorted(records_root().glob("*.toml")), user_cache_dir() / CACHE_FILE))
+            sources.append(bundled_layer())
         home = data_dir if data_dir is not None else user_data_dir()
         for layer, name in ((Layer.BUILT, BUILT_FILE), (Layer.USER, USER_FILE)):
             path = home / name
@@ -107,8 +107,7 @@ class Catalog:
                     problems.append(str(error))
         sources += [_team(path, problems) for path in catalogs]
         if workspace is not None:
-            files = _catalog_files(workspace / WORKSPACE_FOLDER)
-            sources.append(_memory(Layer.WORKSPACE, files, problems, forgiving=True))
+            sources.append(_memory(Layer.WORKSPACE, workspace_files(workspace), problems, forgiving=True))
         return cls(sources, data_dir=home, problems=problems)
 
     @property
@@ -296,6 +295,24 @@ def stubs_root() -> Path:
     return _bundled("stubs")
 
 
+def bundled_layer() -> MemorySource:
+    """The layer of the bundled records."""
+    return bundled_source(sorted(records_root().glob("*.toml")), user_cache_dir() / CACHE_FILE)
+
+
+def workspace_files(workspace: Path) -> tuple[Path, ...]:
+    """The files of records that a workspace keeps."""
+    paths = (workspace / WORKSPACE_FOLDER).glob("*")
+    return tuple(sorted(path for path in paths if path.suffix in {".toml", ".json", ".jsonl"}))
+
+
+def read_records(path: Path, layer: Layer) -> list[Entry]:
+    """The entries of one file of records, a TOML family or JSON; CatalogError where it is broken."""
+    if path.suffix == ".toml":
+        return [entry_of_curated(curated, layer, str(path)) for curated in read_family(path)]
+    return [entry_of_item(item, layer, str(path)) for item in _items(path)]
+
+
 def user_data_dir() -> Path:
     """Where the built and the user layer live: `$RAISELENS_DATA`, else the platform's data folder."""
     named = os.environ.get(DATA_VARIABLE)
@@ -323,10 +340,6 @@ def _bundled(name: str) -> Path:
     return inside if inside.is_dir() else package.parent / name
 
 
-def _catalog_files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*") if path.suffix in {".toml", ".json", ".jsonl"})
-
-
 def _items(path: Path) -> tuple[Item, ...]:
     try:
         text = path.read_text(encoding="utf-8")
@@ -343,19 +356,13 @@ def _memory(layer: Layer, paths: Iterable[Path], problems: list[str], *, forgivi
     entries: list[Entry] = []
     for path in paths:
         try:
-            entries += _read(path, layer)
+            entries += read_records(path, layer)
         except CatalogError as error:
             if not forgiving:
                 raise
             problems.append(str(error))
     problems += [entry.problem for entry in entries if entry.problem]
     return MemorySource(layer, entries)
-
-
-def _read(path: Path, layer: Layer) -> list[Entry]:
-    if path.suffix == ".toml":
-        return [entry_of_curated(curated, layer, str(path)) for curated in read_family(path)]
-    return [entry_of_item(item, layer, str(path)) for item in _items(path)]
 
 
 def _team(path: Path, problems: list[str]) -> Source:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from raiselens_catalog import records_root
 from raiselens_catalog.lint import lint_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FINE = """
 [[record]]
@@ -76,3 +73,12 @@ def test_the_same_record_twice(tmp_path: Path):
 def test_a_broken_file_is_one_problem(tmp_path: Path):
     (problem,) = lint(tmp_path, "[[record]\n")
     assert "f.toml:1: not TOML" in problem
+
+
+def test_a_bundled_record_may_be_related(tmp_path: Path):
+    assert lint(tmp_path, FINE.replace('tags = ["t"]', 'tags = ["t"]\nrelated = ["77c238349aca21f2"]')) == []
+
+
+def test_json_is_asked_for_knowledge_but_not_for_samples():
+    full = Path(__file__).with_name("full_record.json")
+    assert lint_files([full]) == []

@@ -13,6 +13,8 @@ command = lazy_group(
         "import": "add records to the user's own",
         "build": "mine records from installed libraries",
         "export": "print a record's JSON as it was imported",
+        "site": "write the records as a static site",
+        "lint": "check records that people write",
     },
-    "Look up, search, import and build error records.",
+    "Look up, search, import, build and publish error records.",
 )

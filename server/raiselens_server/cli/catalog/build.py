@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from raiselens_server.cli.catalog.shared import show_progress
 from raiselens_server.cli.failure import CommandError
 from raiselens_server.cli.options import Where, interpreter_for, print_json, settings_for
-from raiselens_server.cli.terminal import tell
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LANGUAGES = ("python", "cpp")
 
@@ -46,7 +40,7 @@ def command(
             languages=languages,
             jobs=jobs,
             search_path=[Path(path) for path in interpreter.paths],
-            progress=_progress(),
+            progress=show_progress(),
         )
     except CatalogError as error:
         raise CommandError(f"catalog build: {error}") from error
@@ -59,18 +53,3 @@ def command(
     for cause, number in report.left_out.items():
         print(f"  left out, {cause}: {number}")
     return 0
-
-
-def _progress() -> Callable[[int, int, str], None]:
-    """A line that is written over on a terminal; every thousand files a line elsewhere."""
-    on_terminal = sys.stderr.isatty()
-
-    def told(done: int, total: int, path: str) -> None:
-        if on_terminal:
-            width = max(20, os.get_terminal_size(sys.stderr.fileno()).columns - 1)
-            end = "\n" if done == total else "\r"
-            print(f"{done}/{total} {path}"[:width].ljust(width), end=end, file=sys.stderr, flush=True)
-        elif done % 1000 == 0:
-            tell(f"{done}/{total} files")
-
-    return told
