@@ -47,23 +47,34 @@ function atCursor(): VerifyTarget {
   return { uri: editor.document.uri.toString(), position: { line, character } };
 }
 
-/** Verification in the light bulb of a finding. */
+/** Verification in the light bulb of a finding, and of the places in its file that it speaks of. */
 function bulb(
   document: vscode.TextDocument,
-  _range: vscode.Range,
+  range: vscode.Range,
   { diagnostics }: vscode.CodeActionContext,
 ): vscode.CodeAction[] {
-  const finding = diagnostics.find((diagnostic) => isOurs(diagnostic) && !isTerminals(diagnostic));
+  const finding = vscode.languages.getDiagnostics(document.uri).find(
+    (diagnostic) =>
+      isOurs(diagnostic) &&
+      !isTerminals(diagnostic) &&
+      placesOf(diagnostic, document.uri).some((place) => place.intersection(range) !== undefined),
+  );
   if (finding === undefined || !vscode.workspace.isTrusted) {
     return [];
   }
   const { line, character } = finding.range.start;
   const title = "Verify on GPU";
-  const action = new vscode.CodeAction(title, vscode.CodeActionKind.Empty);
-  action.diagnostics = [finding];
+  const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
+  // Actions with diagnostics are listed first; at another place the fixes have none.
+  action.diagnostics = diagnostics.filter(isOurs);
   const target: VerifyTarget = { uri: document.uri.toString(), position: { line, character } };
   action.command = { command: "raiselens.verifyHere", title, arguments: [target] };
   return [action];
+}
+
+function placesOf({ range, relatedInformation = [] }: vscode.Diagnostic, uri: vscode.Uri): vscode.Range[] {
+  const here = relatedInformation.filter(({ location }) => location.uri.toString() === uri.toString());
+  return [range, ...here.map(({ location }) => location.range)];
 }
 
 async function refuse(): Promise<void> {

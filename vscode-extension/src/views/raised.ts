@@ -18,7 +18,7 @@ export function registerRaisedView(context: vscode.ExtensionContext): void {
     clearTimeout(pending);
     pending = setTimeout(() => {
       const count = raised().length;
-      view.badge = count === 0 ? undefined : { value: count, tooltip: `${count} raised errors` };
+      view.description = count === 0 ? "" : String(count);
       changed.fire(undefined);
     }, 200);
   };

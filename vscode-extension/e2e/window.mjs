@@ -1,0 +1,150 @@
+// What a user does in the window, and what they see there.
+import { until } from "./editor.mjs";
+
+export class Window {
+  constructor(page, shots) {
+    this.page = page;
+    this.shots = shots;
+    this.keyboard = page.keyboard;
+  }
+
+  /** A picture for people; stories are judged by what they assert. */
+  shot(name) {
+    return this.page.screenshot({ path: `${this.shots}/${name}.png` });
+  }
+
+  async command(title) {
+    await this.pick(`>${title}`, title);
+  }
+
+  async open(name) {
+    await this.pick(name, name.split("/").at(-1), "Control+P");
+    await this.page.locator(".monaco-editor .view-line").first().waitFor();
+  }
+
+  async pick(typed, shown, keys = "F1") {
+    const input = this.page.locator(".quick-input-widget input[type=text]");
+    // A key that comes while the window is still taking up the last one is lost.
+    await until(async () => {
+      await this.keyboard.press(keys);
+      return input.waitFor({ timeout: 2000 }).then(() => true, () => false);
+    }, "the quick input");
+    await input.fill(typed);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: shown }).first().waitFor();
+    await this.keyboard.press("Enter");
+  }
+
+  squiggles(kind = "error") {
+    return this.page.locator(`.monaco-editor .squiggly-${kind}`);
+  }
+
+  line(text) {
+    return this.page.locator(".monaco-editor .view-line", { hasText: text }).first();
+  }
+
+  async text() {
+    const lines = await this.page.locator(".monaco-editor .view-line").allInnerTexts();
+    return lines.map((line) => line.replaceAll("\u00a0", " ")).join("\n");
+  }
+
+  /** Puts the cursor on a word of a line. */
+  async click(line, word) {
+    await this.word(line, word).click();
+  }
+
+  word(line, word) {
+    return this.line(line).locator("span > span", { hasText: word }).first();
+  }
+
+  async hover(line, word) {
+    await this.page.mouse.move(900, 700);
+    await this.word(line, word).hover();
+  }
+
+  card(text) {
+    return this.page.locator(".monaco-hover:visible", { hasText: text }).first();
+  }
+
+  /** The light bulb's menu at the cursor. */
+  async lightBulb(title) {
+    await this.page.locator(".lightBulbWidget:visible, [class*=codicon-gutter-lightbulb]:visible").first().click();
+    const item = this.page.locator(".action-widget .monaco-list-row.action", { hasText: title }).first();
+    await item.waitFor();
+    return {
+      titles: await this.page.locator(".action-widget .monaco-list-row.action").allInnerTexts(),
+      choose: async () => {
+        // The first move of the pointer takes away what blocks it.
+        const box = await item.boundingBox();
+        await this.page.mouse.move(box.x + 30, box.y + box.height / 2, { steps: 4 });
+        await item.click();
+      },
+    };
+  }
+
+  async problems() {
+    const panel = this.page.locator(".markers-panel-container");
+    if (!(await panel.isVisible())) {
+      await this.keyboard.press("Control+Shift+M");
+      await panel.waitFor();
+    }
+    return panel.locator(".monaco-list-row");
+  }
+
+  toast(text) {
+    return this.page.locator(".notifications-toasts .notification-list-item", { hasText: text }).first();
+  }
+
+  /** The page in a webview: the frame inside the frame. */
+  webview() {
+    return this.page.frameLocator("iframe.webview.ready").first().frameLocator("iframe#active-frame");
+  }
+
+  terminalRows() {
+    return this.page.locator(".terminal-wrapper.active .xterm-rows > div");
+  }
+
+  async openTerminal() {
+    await this.command("Terminal: Create New Terminal");
+    await until(async () => (await this.terminalRows().allInnerTexts()).some((row) => row.includes("$")), "a prompt");
+  }
+
+  async type(command) {
+    await this.page.locator(".terminal-wrapper.active .xterm-helper-textarea").focus();
+    await this.keyboard.type(command);
+    await this.keyboard.press("Enter");
+  }
+
+  /** The place on the screen of some text that the terminal printed, its last occurrence. */
+  async inTerminal(text) {
+    const wanted = text.replaceAll(" ", "\u00a0");
+    const find = async () => {
+      const rows = (await this.terminalRows().allInnerTexts()).map((row) => row.replaceAll(" ", "\u00a0"));
+      const row = rows.findLastIndex((shown) => shown.includes(wanted));
+      return row < 0 ? undefined : { row, column: rows[row].indexOf(wanted) };
+    };
+    const { row, column } = await until(find, `the terminal prints ${text}`, 60_000);
+    const box = await this.terminalRows().nth(row).boundingBox();
+    const screen = await this.page.locator(".terminal-wrapper.active .xterm-screen").boundingBox();
+    const cell = await this.page.evaluate(() => {
+      const span = document.querySelector(".terminal-wrapper.active .xterm-rows span");
+      return span === null ? 0 : span.getBoundingClientRect().width / span.textContent.length;
+    });
+    return { x: screen.x + cell * (column + 3.5), y: box.y + box.height / 2 };
+  }
+
+  async overTerminal(text) {
+    const { x, y } = await this.inTerminal(text);
+    await this.page.mouse.move(x - 2, y - 40);
+    await this.page.mouse.move(x, y, { steps: 6 });
+    return { x, y };
+  }
+
+  async followTerminalLink(text) {
+    const { x, y } = await this.overTerminal(text);
+    await this.keyboard.down("Control");
+    await this.page.mouse.move(x - 3, y);
+    await this.page.mouse.move(x, y);
+    await this.page.mouse.click(x, y);
+    await this.keyboard.up("Control");
+  }
+}
