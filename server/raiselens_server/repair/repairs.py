@@ -50,7 +50,8 @@ def repairs_for(project: Project, error: RaisedError) -> tuple[Repair, ...]:
         if len(tried) > MAX_TRIED or len(found) >= MAX_OFFERED:
             break
         after = _after(project, finding, proposal)
-        if after is None or not helps(before, after, error):
+        operation_failed = finding.raising.implicit is not None
+        if after is None or not helps(before, after, error, next_guard=not operation_failed):
             continue
         unknown: tuple[str, ...] = ()
         if proposal.changed is not None:
@@ -111,10 +112,11 @@ def _after(project: Project, finding: Finding, proposal: Proposal) -> FileReport
     return project.check_edited(finding.call.frame.module.path, decoded)
 
 
-def helps(before: FileReport, after: FileReport, error: RaisedError) -> bool:
+def helps(before: FileReport, after: FileReport, error: RaisedError, *, next_guard: bool) -> bool:
     """Whether the finding is gone and no new one came.
 
-    What the same call raises next was hidden by this guard: it is not new.
+    With `next_guard`, what the same call raises next was hidden by this guard: it is not new. What one operation raises
+    instead is.
     """
     before_keys = Counter(_key(other) for other in before.errors)
     after_keys = Counter(_key(other) for other in after.errors)
@@ -122,7 +124,7 @@ def helps(before: FileReport, after: FileReport, error: RaisedError) -> bool:
     if after_keys[here] >= before_keys[here]:
         return False
     added = after_keys - before_keys
-    return all(_same_call(other, error) for other in after.errors if added[_key(other)])
+    return all(next_guard and _same_call(other, error) for other in after.errors if added[_key(other)])
 
 
 def _key(error: RaisedError) -> tuple[str, str, str, int]:
