@@ -28,7 +28,8 @@ def proposals(finding: Finding) -> Iterator[Proposal]:
     node, frame = call.node, call.frame
     if node is None or finding.level != len(finding.raising.levels) - 1:
         return
-    operands = list(_operands(node))
+    is_method = (finding.raising.callee or "").startswith("torch.Tensor.")
+    operands = list(_operands(node, is_method=is_method))
     text = finding.raising.condition + " " + "".join(p for p in finding.raising.message if isinstance(p, str))
     lowered = text.lower()
     shown = {id(expr): frame.module.text(frame.base + expr[1], frame.base + expr[2]) for expr in operands}
@@ -76,8 +77,8 @@ def _suffix(finding: Finding, expr: Expr, suffix: str, kind: RepairKind) -> Prop
     )
 
 
-def _operands(node: Expr) -> Iterator[Expr]:
-    """The operands that may be tensors: arguments (items of a list too), the receiver last."""
+def _operands(node: Expr, *, is_method: bool) -> Iterator[Expr]:
+    """The operands that may be tensors: arguments (items of a list too), the receiver of a method last."""
     match node[0]:
         case ir.CALL:
             for argument in (*node[4], *(value for _, value in node[5])):
@@ -85,7 +86,7 @@ def _operands(node: Expr) -> Iterator[Expr]:
                     yield from (item for item in argument[3] if item[0] not in {ir.CONST, ir.STAR})
                 elif argument[0] not in {ir.CONST, ir.STAR, ir.LAMBDA}:
                     yield argument
-            if (node[3][0] == ir.ATTRIBUTE and node[3][3][0] != ir.NAME) or node[3][0] == ir.ATTRIBUTE:
+            if is_method and node[3][0] == ir.ATTRIBUTE:
                 yield node[3][3]
         case ir.BINARY:
             yield node[5]

@@ -40,6 +40,7 @@ def repairs_for(project: Project, error: RaisedError) -> tuple[Repair, ...]:
     if finding is None:
         return ()
     found: list[tuple[Proposal, bool, tuple[str, ...]]] = []
+    clean: list[Proposal] = []
     before = project.check_edited(finding.call.frame.module.path, {})
     tried: set[tuple[tuple[str, int, int, str], ...]] = set()
     for proposal in _proposals(project, finding):
@@ -50,14 +51,19 @@ def repairs_for(project: Project, error: RaisedError) -> tuple[Repair, ...]:
         if len(tried) > MAX_TRIED or len(found) >= MAX_OFFERED:
             break
         after = _after(project, finding, proposal)
-        operation_failed = finding.raising.implicit is not None
-        if after is None or not helps(before, after, error, next_guard=not operation_failed):
+        if after is None:
+            continue
+        if helps(before, after, error, next_guard=False):
+            clean.append(proposal)
+        elif finding.raising.implicit is not None or not helps(before, after, error, next_guard=True):
             continue
         unknown: tuple[str, ...] = ()
         if proposal.changed is not None:
             call = finding.call.node if proposal.changed.module is finding.call.frame.module else None
             unknown = other_consumers(proposal.changed, call, after.followed).unknown
         found.append((proposal, not unknown and not proposal.doubtful, unknown))
+    # Where one edit lets the call pass, another that only leads to its next guard is no repair.
+    found = [item for item in found if not clean or item[0] in clean]
     found.sort(key=lambda item: not item[1])
     return tuple(_repair(*item, first=index == 0) for index, item in enumerate(found))
 
