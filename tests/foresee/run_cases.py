@@ -1,7 +1,8 @@
 """Run programs statement by statement, each in a child process of its own, and print what every statement raised.
 
-    python run_cases.py FOLDER…
+    python run_cases.py [--sglang SOURCES] FOLDER…
 
+With `--sglang`, packages of sglang are made without running their `__init__`; its modules are the files in SOURCES.
 Each FOLDER holds a `main.py`. Prints one JSON object: folder → `[[lines, class, message], …]`, where `lines` are
 those of `main.py` on the traceback, outermost first. A statement that raised is passed over, and the next one is run.
 """
@@ -74,4 +75,11 @@ if __name__ == "__main__":
         import torch
 
         torch.set_num_threads(1)
-    print(json.dumps({folder: in_child(Path(folder)) for folder in sys.argv[1:]}))
+    folders = sys.argv[1:]
+    if folders[:1] == ["--sglang"]:
+        sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+        from tests.real.bare_sglang import BarePackages
+
+        sys.meta_path.insert(0, BarePackages(Path(folders[1])))
+        folders = folders[2:]
+    print(json.dumps({folder: in_child(Path(folder)) for folder in folders}))

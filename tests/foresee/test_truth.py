@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.foresee.annotations import read_claims
 from tests.foresee.case_file import all_cases
+from tests.foresee.running import run_folders
 
 if TYPE_CHECKING:
     from tests.foresee.annotations import Claim
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = [case for case in all_cases(ROOT / "tests" / "cases" / "foresee") if "unrun" not in case.words]
-RUNNER = Path(__file__).with_name("run_cases.py")
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +28,7 @@ def raised(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     for case in CASES:
         folders[case.slug] = tmp_path_factory.mktemp("case")
         case.write(folders[case.slug])
-    command = [sys.executable, str(RUNNER), *map(str, folders.values())]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    answers = json.loads(done.stdout)
+    answers = run_folders(folders.values())
     return {slug: answers[str(folder)] for slug, folder in folders.items()}
 
 
