@@ -67,15 +67,23 @@ export class Window {
 
   /** The light bulb's menu at the cursor. */
   async lightBulb(title) {
-    await this.page.locator(".lightBulbWidget:visible, [class*=codicon-gutter-lightbulb]:visible").first().click();
+    const bulb = this.page.locator(".lightBulbWidget:visible, [class*=codicon-gutter-lightbulb]:visible").first();
+    // The bulb of the line where the cursor was before stays for a moment.
+    await until(async () => {
+      const [at, cursor] = await Promise.all([bulb.boundingBox(), this.page.locator(".cursor").first().boundingBox()]);
+      return at !== null && cursor !== null && Math.abs(at.y - cursor.y) < 1.5 * cursor.height;
+    }, "a light bulb at the cursor");
+    await bulb.click();
     const item = this.page.locator(".action-widget .monaco-list-row.action", { hasText: title }).first();
     await item.waitFor();
     return {
       titles: await this.page.locator(".action-widget .monaco-list-row.action").allInnerTexts(),
       choose: async () => {
-        // The first move of the pointer takes away what blocks it.
+        // The first move of the pointer takes away what blocks it; a click that comes sooner closes the menu.
         const box = await item.boundingBox();
         await this.page.mouse.move(box.x + 30, box.y + box.height / 2, { steps: 4 });
+        await this.page.locator(".context-view-pointerBlock").waitFor({ state: "hidden" });
+        await this.page.locator(".action-widget .monaco-list-row.focused", { hasText: title }).waitFor();
         await item.click();
       },
     };
