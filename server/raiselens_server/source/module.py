@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from raiselens_server.error import Span
 from raiselens_server.source import ir
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raiselens_server.source.ir import Block, Expr, Stmt
+
+
+_GLOBAL_LINE: Final = re.compile(rb"^[ \t]*(?:[^#\n]*[:;][ \t]*)?global[ \t]+([\w, \t]+)", re.MULTILINE)
 
 
 class Module:
@@ -65,10 +69,13 @@ class Module:
 
     @cached_property
     def rebound(self) -> frozenset[str]:
-        """Names that some function declares `global`: their value can change at any time."""
+        """Names that some function declares `global`: their value can change at any time.
+
+        Read from the text, for a look into one name must not lower every function of its module.
+        """
         names: set[str] = set()
-        for unit in self.all_functions():
-            names |= unit.body.globals
+        for match in _GLOBAL_LINE.finditer(self.source):
+            names.update(name.strip() for name in match.group(1).decode("utf-8", "replace").split(","))
         return frozenset(names)
 
     @cached_property
