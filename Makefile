@@ -19,6 +19,8 @@ help:
 	@echo 'make format   apply formatting and safe lint fixes'
 	@echo 'make bench    measured figures (see docs/benchmarks.md)'
 	@echo 'make nightly  the long runs: tests marked slow, property tests with more examples'
+	@echo 'make vsix     package the VS Code extension for this platform into dist/ (or TARGET=darwin-arm64, ...)'
+	@echo 'make e2e      the extension in a real VS Code, driven in Chromium (STORIES="int64 ..." for some)'
 	@echo 'make sync     only set up $(VENV) and .cache'
 
 sync: $(READY) $(SGLANG)/.complete
@@ -45,6 +47,13 @@ check: $(READY)
 .PHONY: check-extension
 check-extension: vscode-extension/node_modules/.package-lock.json
 	cd vscode-extension && npm run --silent check
+
+.PHONY: vsix e2e
+vsix: $(READY) vscode-extension/node_modules/.package-lock.json
+	@node vscode-extension/scripts/package.mjs $(TARGET)
+
+e2e: vsix
+	@node vscode-extension/e2e/run.mjs $(STORIES)
 
 vscode-extension/node_modules/.package-lock.json: vscode-extension/package-lock.json
 	cd vscode-extension && npm ci --no-audit --no-fund
