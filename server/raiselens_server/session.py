@@ -62,11 +62,13 @@ class Session:
         folders: Sequence[Path],
         editor: Mapping[str, Any] | None = None,
         *,
+        by_folder: Mapping[Path, Mapping[str, Any]] | None = None,
         trusted: bool = False,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._folders = list(folders)
         self._editor = dict(editor or {})
+        self._by_folder = dict(by_folder or {})
         self._trusted = trusted
         self._tell = tell
         self._told: set[str] = set()
@@ -81,8 +83,19 @@ class Session:
         """Whether files of the workspace may name programs to run."""
         return self._trusted
 
-    def configure(self, folders: Sequence[Path], editor: Mapping[str, Any], *, trusted: bool) -> None:
-        """Take new folders or settings; everything derived from the old ones is forgotten."""
+    def configure(
+        self,
+        folders: Sequence[Path],
+        editor: Mapping[str, Any],
+        *,
+        by_folder: Mapping[Path, Mapping[str, Any]] | None = None,
+        trusted: bool,
+    ) -> None:
+        """Take new folders or settings; everything derived from the old ones is forgotten.
+
+        What a folder has of its own in `by_folder` counts there in place of `editor`.
+        """
+        self._by_folder = dict(by_folder or {})
         self._folders, self._editor, self._trusted = list(folders), dict(editor), trusted
         self.forget()
 
@@ -197,15 +210,16 @@ class Session:
 
     def _find_room(self, path: Path) -> Room:
         loaded = load_settings(path, trusted=self._trusted)
-        merged = merge(loaded.settings, self._editor, source="editor settings")
+        inside = [folder for folder in self._folders if path.is_relative_to(folder)]
+        folder = max(
+            inside,
+            key=lambda folder: len(folder.parts),
+            default=loaded.settings.root if loaded.file is not None else path.parent,
+        )
+        merged = merge(loaded.settings, self._by_folder.get(folder, self._editor), source="editor settings")
         for problem in (*loaded.problems, *merged.problems):
             self._tell_once(str(problem))
         settings = merged.settings
-        folder = max(
-            (folder for folder in self._folders if path.is_relative_to(folder)),
-            key=lambda folder: len(folder.parts),
-            default=settings.root if loaded.file is not None else path.parent,
-        )
         key = (settings.root, folder)
         if key not in self._rooms:
             self._rooms[key] = self._make_room(settings, folder)

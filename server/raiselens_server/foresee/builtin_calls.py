@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from raiselens_server.foresee import exceptions, strings
 from raiselens_server.foresee.attributes import MODULE_CLASS, Attributes
 from raiselens_server.foresee.core import settled
-from raiselens_server.foresee.frames import Raising
+from raiselens_server.foresee.frames import Condition, Raising
 from raiselens_server.foresee.objects import (
     Bound,
     Class,
@@ -19,6 +19,7 @@ from raiselens_server.foresee.objects import (
     Partial,
     SetObject,
 )
+from raiselens_server.source import ir
 from raiselens_server.values import dims, lattice
 from raiselens_server.values.lattice import (
     Array,
@@ -463,8 +464,12 @@ class Builtins(Attributes):
         elif isinstance(message, (Const, Text)) and message != lattice.NONE:
             parts = self.text_of(message, "s", "", "message")
         call = frame.statement
-        test_expr = call[3][4][0] if call is not None and len(call) > 3 and call[3][0] == 4 and call[3][4] else None
+        test_expr = (
+            call[3][4][0] if call is not None and len(call) > 3 and call[3][0] == ir.CALL and call[3][4] else None
+        )
         text = "" if test_expr is None else self.source(frame, test_expr)
+        if test_expr is not None:
+            frame.conditions.append(Condition(test_expr, taken=False, derived=self.depends_on_caller(test_expr, frame)))
         raise Raising(cls, parts, frame, test=test_expr, condition=text)
 
     # Methods of builtin types

@@ -48,6 +48,7 @@ from raiselens_server.values.lattice import (
 if TYPE_CHECKING:
     from raiselens_server.foresee.objects import HeapObject
     from raiselens_server.source.ir import Expr
+    from raiselens_server.source.units import FunctionUnit
 
 RECURSION_LIMIT: Final = 2
 KEPT_GARBAGE: Final = 4
@@ -312,6 +313,8 @@ class Calls(DataClasses, Attributes):
         self.resolved += 1
         if expr is not None:
             self.followed.add(frame.base + expr[1])
+        if not self.deep and not self._worth_running(unit, bound.values):
+            return self._unfollowed(arguments, "no-facts")
         if frame.depth >= MAX_DEPTH or self._recursion(function, frame) >= RECURSION_LIMIT:
             return self._unfollowed(arguments, "depth")
         values = dict(bound.values)
@@ -344,6 +347,28 @@ class Calls(DataClasses, Attributes):
         frame.unsure = frame.unsure or known.unsure
         return known.value
 
+    def _worth_running(self, unit: FunctionUnit, values: dict[str, Value]) -> bool:
+        """Whether an argument carries a fact. A function that gets none, and no object either, is run once for all."""
+        objects = False
+        for index, value in enumerate(values.values()):
+            match value:
+                case Unknown():
+                    continue
+                case Ref(kind="instance") if index == 0 and unit.name == "__init__":
+                    objects = True
+                case Ref(kind="instance"):
+                    contents = self.contents(value)
+                    if isinstance(contents, InstanceObject) and contents.exact and not contents.open:
+                        return True
+                    objects = True
+                case Ref():
+                    if self.items_of(value):
+                        return True
+                    objects = True
+                case _:
+                    return True
+        return not objects
+
     def _memo_key(self, function: Function, values: dict[str, Value], frame: Frame) -> object | None:
         """What the result of a call depends on, None where that cannot be told or is not worth keeping."""
         if function.closure is not None or function.module.path in self.live or frame.quiet:
@@ -354,7 +379,7 @@ class Calls(DataClasses, Attributes):
             if part is None:
                 return None
             parts.append((name, part))
-        return (function.unit, tuple(parts), self.ambient, frame.depth, self.replaced)
+        return (function.unit, tuple(parts), self.ambient, self.replaced)
 
     def _remember(self, key: object, inner: Frame, frame: Frame) -> Result:
         self.scopes.results[key] = BUSY

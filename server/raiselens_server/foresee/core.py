@@ -83,6 +83,7 @@ class Core:
         self.followed: set[int] = set()
         self.escaped: set[int] = set()
         self.replaced: frozenset[str] = frozenset()
+        self.deep = False
 
     # Supplied by the other parts
 

@@ -218,6 +218,7 @@ class Project:
         run = RootRun(self.scopes, _SCRIPT_AMBIENT if plain else _UNKNOWN_AMBIENT, self.is_named)
         run.replaced = module.patched
         depth = 0 if script else FUNCTION_DEPTH
+        run.deep = script
         frame = Frame(None, module, 0, {}, None, None, depth, rebound=module.rebound, live=True)
         run.live[module.path] = frame
         self._run(run, module.block, frame)

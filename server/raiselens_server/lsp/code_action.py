@@ -11,7 +11,6 @@ from raiselens_server.error import Edit, Foreseen, Place, Span
 from raiselens_server.fix import choose
 from raiselens_server.lsp.convert import SOURCE, workspace_edit
 from raiselens_server.lsp.features import FIX_ALL
-from raiselens_server.lsp.lines import uri_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,27 +107,39 @@ def _action(
 
 
 def _edit_of(server: RaiselensServer, snapshot: Snapshot, data: dict[str, Any]) -> types.WorkspaceEdit | None:
-    tables = server.tables(snapshot)
+    locate = server.locator(snapshot)
     if data.get("all"):
         fixed = server.session().fixed(snapshot.path, snapshot.text)
-        return types.WorkspaceEdit(changes={snapshot.uri: snapshot.table.changes_to(fixed)})
+        return types.WorkspaceEdit(changes=_changes_to(snapshot, fixed))
     for diagnosis in _findings(server, snapshot):
         if _line(diagnosis) != data.get("line"):
             continue
         if data.get("ignore") == diagnosis.rule:
-            return _for_document(workspace_edit([_ignoring(snapshot, diagnosis)], tables), snapshot)
+            return workspace_edit([_ignoring(snapshot, diagnosis)], locate)
         if data.get("rule") == diagnosis.rule:
             repair = next((repair for repair in diagnosis.repairs if repair.title == data.get("fix")), None)
             if repair is not None:
-                return _for_document(workspace_edit(repair.edits, tables), snapshot)
+                return workspace_edit(repair.edits, locate)
     return None
 
 
-def _for_document(edit: types.WorkspaceEdit, snapshot: Snapshot) -> types.WorkspaceEdit:
-    """The edit under the URI that the client itself uses for the document."""
-    changes = dict(edit.changes or {})
-    own = changes.pop(uri_of(snapshot.path), None)
-    return types.WorkspaceEdit(changes=changes if own is None else {**changes, snapshot.uri: own})
+def _changes_to(snapshot: Snapshot, fixed: str) -> dict[str, list[types.TextEdit]]:
+    """The edits that make the document's text into `fixed`; in a notebook, those of each cell."""
+    if snapshot.notebook is None:
+        return {snapshot.uri: snapshot.table.changes_to(fixed)}
+    lines = fixed.split("\n")
+    if len(lines) != snapshot.text.count("\n") + 1:
+        # Which cell a new line belongs to is not told.
+        return {}
+    changes = {}
+    for cell in snapshot.notebook.cells:
+        written = "".join(cell.table.lines).split("\n")
+        before, after = cell.text.split("\n"), lines[cell.table.before : cell.last]
+        # Only what a repair changed is changed: magics stay as they were written.
+        now = [own if old == new else new for own, old, new in zip(written, before, after, strict=False)]
+        if now != written:
+            changes[cell.uri] = cell.table.changes_to("\n".join(now))
+    return changes
 
 
 def _ignoring(snapshot: Snapshot, diagnosis: Diagnosis) -> Edit:

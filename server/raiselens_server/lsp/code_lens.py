@@ -30,7 +30,7 @@ async def lenses(server: RaiselensServer, params: types.CodeLensParams) -> list[
 
 def _lenses(server: RaiselensServer, snapshot: Snapshot, diagnosis: Diagnosis) -> Iterator[types.CodeLens]:
     origin = diagnosis.error.origin
-    if not isinstance(origin, Foreseen):
+    if not isinstance(origin, Foreseen) or not snapshot.holds(origin.place.span):
         return
     start = snapshot.table.position(origin.place.span.line, origin.place.span.column)
     where = types.Range(start, start)

@@ -19,8 +19,8 @@ def changed(server: RaiselensServer, params: types.DidChangeConfigurationParams)
     """Take the settings that came along, or ask for them."""
     settings = params.settings
     if isinstance(settings, dict) and settings:
-        own = settings.get(SECTION, settings)
-        _apply(server, own if isinstance(own, dict) else {})
+        own, folders = settings.get(SECTION, settings), settings.get("folders")
+        _apply(server, own if isinstance(own, dict) else {}, folders if isinstance(folders, dict) else {})
         return
     workspace = server.client_capabilities.workspace
     if workspace is not None and workspace.configuration:
@@ -37,18 +37,18 @@ def files_changed(server: RaiselensServer, params: types.DidChangeWatchedFilesPa
 def folders_changed(server: RaiselensServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
     """Look at everything again with the new folders."""
     del params
-    _apply(server, server.editor)
+    _apply(server, server.editor, server.folder_settings)
 
 
 async def _ask(server: RaiselensServer) -> None:
     items = [types.ConfigurationItem(section=SECTION)]
     answer = await server.workspace_configuration_async(types.ConfigurationParams(items))
     own = next(iter(answer), None)
-    _apply(server, own if isinstance(own, dict) else {})
+    _apply(server, own if isinstance(own, dict) else {}, {})
 
 
-def _apply(server: RaiselensServer, editor: dict[str, Any]) -> None:
-    spawn(server.worker.ask(server.configure(editor)))
+def _apply(server: RaiselensServer, editor: dict[str, Any], folders: dict[str, Any]) -> None:
+    spawn(server.worker.ask(server.configure(editor, folders)))
     diagnostics.refresh_soon(server)
 
 

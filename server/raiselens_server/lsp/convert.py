@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from raiselens_server.error import Observed, Role, Severity
+from raiselens_server.error import Observed, Place, Role, Severity, Span
 from raiselens_server.lsp.lines import uri_of
 from raiselens_server.present.headline import headline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from raiselens_server.error import Diagnosis, Edit, Foreseen, Place
+    from raiselens_server.error import Diagnosis, Edit, Foreseen
     from raiselens_server.lsp.lines import FrozenTable
 
 SOURCE = "raiselens"
@@ -37,19 +37,18 @@ MOST_FRAMES = 5
 
 
 def finding_diagnostic(
-    diagnosis: Diagnosis, origin: Foreseen, table_of: Callable[[str], FrozenTable | None], href: str | None
+    diagnosis: Diagnosis, origin: Foreseen, locate: Callable[[Place], types.Location], href: str | None
 ) -> types.Diagnostic:
-    """A foreseen error. `table_of` gives the lines of a file, where it can be read."""
+    """A foreseen error. `locate` gives a place as the client knows it."""
     when = f" (where {origin.when})" if origin.when is not None else ""
-    table = table_of(origin.place.file)
     return types.Diagnostic(
-        range=_range(origin.place, table),
+        range=locate(origin.place).range,
         message=headline(diagnosis.error) + when,
         severity=SEVERITIES[origin.severity],
         source=SOURCE,
         code=diagnosis.rule,
         code_description=None if href is None else types.CodeDescription(href),
-        related_information=list(_related(diagnosis, origin, table_of)) or None,
+        related_information=list(_related(diagnosis, origin, locate)) or None,
     )
 
 
@@ -89,36 +88,22 @@ def _frames(diagnosis: Diagnosis, local: Mapping[str, str]) -> Iterable[types.Di
 
 
 def _related(
-    diagnosis: Diagnosis, origin: Foreseen, table_of: Callable[[str], FrozenTable | None]
+    diagnosis: Diagnosis, origin: Foreseen, locate: Callable[[Place], types.Location]
 ) -> Iterable[types.DiagnosticRelatedInformation]:
     for related in origin.related:
-        place = _range(related.place, table_of(related.place.file))
-        location = types.Location(uri_of(related.place.file), place)
-        yield types.DiagnosticRelatedInformation(location, related.message)
+        yield types.DiagnosticRelatedInformation(locate(related.place), related.message)
     if diagnosis.error.frames and origin.condition:
         guard = diagnosis.error.frames[-1]
         if (guard.file, guard.line) != (origin.place.file, origin.place.span.line):
-            start = types.Position(max(guard.line - 1, 0), 0)
-            location = types.Location(uri_of(guard.file), types.Range(start, start))
+            line = max(guard.line, 1)
+            location = locate(Place(guard.file, Span(line, 1, line, 1)))
             yield types.DiagnosticRelatedInformation(location, f"raised in {guard.function}: {origin.condition}")
 
 
-def _range(place: Place, table: FrozenTable | None) -> types.Range:
-    if table is not None:
-        return table.range(place.span)
-    # Without the text every character counts for one.
-    span = place.span
-    return types.Range(
-        types.Position(span.line - 1, span.column - 1), types.Position(span.end_line - 1, span.end_column - 1)
-    )
-
-
-def workspace_edit(edits: Iterable[Edit], table_of: Callable[[str], FrozenTable | None]) -> types.WorkspaceEdit:
+def workspace_edit(edits: Iterable[Edit], locate: Callable[[Place], types.Location]) -> types.WorkspaceEdit:
     """Edits, by document."""
     changes: dict[str, list[types.TextEdit]] = {}
     for edit in edits:
-        place = edit.place
-        changes.setdefault(uri_of(place.file), []).append(
-            types.TextEdit(_range(place, table_of(place.file)), edit.text)
-        )
+        location = locate(edit.place)
+        changes.setdefault(location.uri, []).append(types.TextEdit(location.range, edit.text))
     return types.WorkspaceEdit(changes=changes)

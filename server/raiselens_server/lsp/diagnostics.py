@@ -87,12 +87,13 @@ async def _diagnostics(server: RaiselensServer, uri: str) -> tuple[Snapshot, lis
 
 def _looked_at(server: RaiselensServer, snapshot: Snapshot) -> list[types.Diagnostic]:
     session = server.session()
-    tables = server.tables(snapshot)
+    locate = server.locator(snapshot)
     if snapshot.is_python:
         found = session.findings(snapshot.path, snapshot.text)
         return [
-            finding_diagnostic(diagnosis, origin, tables, session.link(diagnosis, snapshot.near))
+            finding_diagnostic(diagnosis, origin, locate, session.link(diagnosis, snapshot.near))
             for diagnosis, origin in _foreseen(found)
+            if snapshot.holds(origin.place.span)
         ]
     if snapshot.is_log:
         explained = session.explain(snapshot.text, snapshot.near)

@@ -64,7 +64,7 @@ def _page(server: RaiselensServer, snapshot: Snapshot, diagnosis: Diagnosis) -> 
 
 def _range(snapshot: Snapshot, diagnosis: Diagnosis) -> types.Range | None:
     match diagnosis.error.origin:
-        case Foreseen(place=place) if place.file == snapshot.path:
+        case Foreseen(place=place) if place.file == snapshot.path and snapshot.holds(place.span):
             return snapshot.table.range(place.span)
         case Foreseen():
             return None

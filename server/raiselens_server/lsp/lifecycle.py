@@ -25,6 +25,9 @@ def initialize(server: RaiselensServer, params: types.InitializeParams) -> None:
         server.trusted = options.get("trusted") is True
         settings = options.get("settings")
         server.editor = dict(settings) if isinstance(settings, dict) else {}
+        folders = options.get("folders")
+        if isinstance(folders, dict):
+            server.folder_settings = {uri: dict(own) for uri, own in folders.items() if isinstance(own, dict)}
 
 
 def initialized(server: RaiselensServer, params: types.InitializedParams) -> None:

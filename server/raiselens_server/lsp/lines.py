@@ -138,6 +138,15 @@ def split_lines(text: str) -> list[str]:
     return list(io.StringIO(text, newline=""))
 
 
+def range_of(span: Span, table: FrozenTable | None) -> types.Range:
+    """A span of a file by its lines; without them every character counts for one."""
+    if table is not None:
+        return table.range(span)
+    return types.Range(
+        types.Position(span.line - 1, span.column - 1), types.Position(span.end_line - 1, span.end_column - 1)
+    )
+
+
 def path_of(uri: str, root: Path) -> str:
     """The path that a document goes by; one that is in no file gets a name below `root`."""
     path = uris.to_fs_path(uri)

@@ -12,7 +12,8 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
 from raiselens_server import __version__
-from raiselens_server.lsp.lines import Encoding, FrozenTable, path_of, split_lines, uri_of
+from raiselens_server.lsp.lines import Encoding, FrozenTable, path_of, range_of, split_lines, uri_of
+from raiselens_server.lsp.notebooks import SYNC, notebook_of
 from raiselens_server.lsp.protocol import Protocol
 from raiselens_server.lsp.text import Document
 from raiselens_server.lsp.worker import Worker
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Mapping
 
+    from raiselens_server.error import Place, Span
+    from raiselens_server.lsp.notebooks import Notebook
     from raiselens_server.session import Session
 
 logger = logging.getLogger(__name__)
@@ -32,8 +35,9 @@ LOG_LANGUAGES = frozenset({"log", "plaintext"})
 class Snapshot:
     """A document at one moment: what a question is about, safe on any thread."""
 
-    def __init__(self, document: Document, path: str) -> None:
+    def __init__(self, document: Document, path: str, notebook: Notebook | None = None) -> None:
         self.uri = document.uri
+        self.notebook = notebook
         self.path = path
         self.near = Path(path)
         self.language = document.language_id or ""
@@ -41,6 +45,22 @@ class Snapshot:
             self.version = document.version
             self.text = document.source
             self.table = document.table.frozen()
+        if notebook is not None:
+            # A cell speaks of its notebook's text, counted from its own first line.
+            own = next((cell for cell in notebook.cells if cell.uri == document.uri), None)
+            self.path, self.near, self.text = notebook.path, Path(notebook.path), notebook.text
+            if own is not None:
+                self.table = own.table
+
+    def holds(self, span: Span) -> bool:
+        """Whether a span of the text is this document's to show; of a notebook each cell shows its own."""
+        return self.notebook is None or self.notebook.cell_of(span.line).uri == self.uri
+
+    def locate(self, span: Span) -> types.Location:
+        """A span of the text, under the URI that the client uses."""
+        if self.notebook is not None:
+            return self.notebook.locate(span)
+        return types.Location(self.uri, self.table.range(span))
 
     @property
     def is_python(self) -> bool:
@@ -59,10 +79,18 @@ class RaiselensServer(LanguageServer):
     protocol: Protocol
 
     def __init__(self) -> None:
-        super().__init__("raiselens", __version__, protocol_cls=Protocol, converter_factory=default_converter)
+        super().__init__(
+            "raiselens",
+            __version__,
+            protocol_cls=Protocol,
+            converter_factory=default_converter,
+            notebook_document_sync=SYNC,
+        )
         self.worker = Worker()
         self.trusted = False
         self.editor: dict[str, Any] = {}
+        self.folder_settings: dict[str, dict[str, Any]] = {}
+        """By folder URI; what a folder has of its own counts there in place of `editor`."""
         self.touched: set[str] = set()
         """Documents whose text the session has not seen yet: another file may be asked about before they are."""
         self.running: set[threading.Event] = set()
@@ -99,27 +127,39 @@ class RaiselensServer(LanguageServer):
         if self._session is None:
             from raiselens_server.session import Session
 
-            self._session = Session(self.folders, self.editor, trusted=self.trusted, tell=self.warn)
+            self._session = Session(
+                self.folders, self.editor, by_folder=self._by_folder(), trusted=self.trusted, tell=self.warn
+            )
         while self.touched:
             snapshot = self.snapshot(self.touched.pop())
             if snapshot is not None and snapshot.is_python:
                 self._session.open(snapshot.path, snapshot.text)
         return self._session
 
-    def configure(self, editor: Mapping[str, Any]) -> Callable[[], None]:
-        """Take new settings; the question to give to the worker."""
+    def configure(self, editor: Mapping[str, Any], folders: Mapping[str, Any]) -> Callable[[], None]:
+        """Take new settings, the whole window's and those by folder URI; the question to give to the worker."""
         self.editor = dict(editor)
-        folders = self.folders
-        return lambda: self.session().configure(folders, self.editor, trusted=self.trusted)
+        self.folder_settings = {uri: dict(own) for uri, own in folders.items() if isinstance(own, dict)}
+        roots, by_folder = self.folders, self._by_folder()
+        return lambda: self.session().configure(roots, self.editor, by_folder=by_folder, trusted=self.trusted)
+
+    def _by_folder(self) -> dict[Path, dict[str, Any]]:
+        return {Path(path_of(uri, Path.cwd())): own for uri, own in self.folder_settings.items()}
 
     def snapshot(self, uri: str) -> Snapshot | None:
         """An open document as it is now; `None` where it is not open."""
         document = self.workspace.text_documents.get(unquote(uri))
-        return Snapshot(document, path_of(document.uri, self.root)) if isinstance(document, Document) else None
+        if not isinstance(document, Document):
+            return None
+        return Snapshot(document, path_of(document.uri, self.root), notebook_of(self, document.uri))
 
-    def tables(self, snapshot: Snapshot) -> Callable[[str], FrozenTable | None]:
-        """`table_of`, with `snapshot` for its own file: places are converted by the text that they were found in."""
-        return lambda path: snapshot.table if path == snapshot.path else self.table_of(path)
+    def locator(self, snapshot: Snapshot) -> Callable[[Place], types.Location]:
+        """Places for the client; those of `snapshot`'s own text are converted by the text that they were found in."""
+        return lambda place: (
+            snapshot.locate(place.span)
+            if place.file == snapshot.path
+            else types.Location(uri_of(place.file), range_of(place.span, self.table_of(place.file)))
+        )
 
     def table_of(self, path: str) -> FrozenTable | None:
         """The lines of a file, as its document or the disk has them; `None` where neither can be read."""

@@ -19,11 +19,16 @@ if TYPE_CHECKING:
     from raiselens_server.source.ir import Expr
     from raiselens_server.source.units import FunctionUnit
 
-_OPENERS: Final = frozenset("([{")
+_TRIPLE: Final = frozenset({'"""', "'''"})
+_QUOTES: Final = _TRIPLE | frozenset({'"', "'"})
+_LONGEST_INT: Final = 4000
 
 
 def literal_text(raw: str) -> str | bytes | None:
     """The value of one string literal without interpolations, None where it is malformed."""
+    quote = raw[:3] if raw[:3] in _TRIPLE else raw[:1]
+    if quote in _QUOTES and "\\" not in raw and len(raw) >= 2 * len(quote) and raw.endswith(quote):
+        return raw[len(quote) : -len(quote)]
     try:
         value = ast.literal_eval(raw)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -90,8 +95,12 @@ class ExpressionLowering:
         return (ir.CONST, node.start_byte - self.base, node.end_byte - self.base, value)
 
     def _number(self, node: Node) -> Expr:
+        text = self.text(node)
+        if text.isdecimal():
+            # CPython refuses numbers of thousands of digits, and so does `int`.
+            return self._constant(node, int(text)) if len(text) < _LONGEST_INT else self.opaque(node)
         try:
-            return self._constant(node, ast.literal_eval(self.text(node)))
+            return self._constant(node, ast.literal_eval(text))
         except (ValueError, SyntaxError):
             return self.opaque(node)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raiselens_server.source.ir import Block, Expr, Stmt
 
 
-_GLOBAL_LINE: Final = re.compile(rb"^[ \t]*(?:[^#\n]*[:;][ \t]*)?global[ \t]+([\w, \t]+)", re.MULTILINE)
+_GLOBAL_LINE: Final = re.compile(rb"global[ \t]+([\w, \t]+)")
 
 
 class Module:
