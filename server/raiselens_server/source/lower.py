@@ -8,7 +8,7 @@ from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.source import ir, units
-from raiselens_server.source.lower_expressions import ExpressionLowering
+from raiselens_server.source.lower_expressions import EXTRAS, ExpressionLowering
 from raiselens_server.source.lower_patterns import lower_pattern
 from raiselens_server.source.syntax import LANGUAGE, parse
 from raiselens_server.source.units import Body, ClassUnit, FunctionUnit, Parameter
@@ -209,7 +209,7 @@ class Lowering(ExpressionLowering):
         elif kind == "ERROR":
             # The grammar gives up on a part only: whole statements inside are still worth running for their names.
             into.append((ir.UNREAD, node.start_byte - self.base, node.end_byte - self.base, self._names_in(node)))
-        elif kind not in {"comment", "line_continuation"}:
+        elif kind not in EXTRAS:
             into.append((ir.UNREAD, node.start_byte - self.base, node.end_byte - self.base, self._names_in(node)))
 
     def _names_in(self, node: Node) -> tuple[str, ...]:
@@ -237,7 +237,7 @@ class Lowering(ExpressionLowering):
                 target = self.target(left)
                 self.bind(target)
                 into.append((ir.AUGMENTED, start, end, target, operator.type[:-1], self._value(right)))
-            case "comment":
+            case "comment" | "line_continuation":
                 return
             case _:
                 into.append((ir.EXPRESSION, start, end, self._value(node)))
@@ -298,13 +298,13 @@ class Lowering(ExpressionLowering):
 
     def _first(self, node: Node) -> Expr | None:
         for child in node.named_children:
-            if child.type != "comment":
+            if child.type not in EXTRAS:
                 return self.expression(child)
         return None
 
     def _raise(self, node: Node, start: int, end: int) -> Stmt:
         cause = node.child_by_field_name("cause")
-        exception = next((c for c in node.named_children if c.type != "comment" and c != cause), None)
+        exception = next((c for c in node.named_children if c.type not in EXTRAS and c != cause), None)
         return (ir.RAISE, start, end, self.optional(exception), self.optional(cause))
 
     def _assert(self, node: Node, start: int, end: int) -> Stmt:
@@ -381,7 +381,7 @@ class Lowering(ExpressionLowering):
                 if alias is not None:
                     name = self.text(alias)
                     self.assigned.add(name)
-            elif child.type != "comment":
+            elif child.type not in EXTRAS:
                 exceptions.append(self.expression(child))
         if kind is None and exceptions:
             kind = (

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from raiselens_server.source.ir import Expr
     from raiselens_server.source.units import FunctionUnit
 
+EXTRAS: Final = frozenset({"comment", "line_continuation"})
+"""Nodes that may stand anywhere and mean nothing."""
 _TRIPLE: Final = frozenset({'"""', "'''"})
 _QUOTES: Final = _TRIPLE | frozenset({'"', "'"})
 _LONGEST_INT: Final = 4000
@@ -75,7 +77,7 @@ class ExpressionLowering:
 
     def items(self, node: Node) -> tuple[Expr, ...]:
         """Lower the named children, comments left out."""
-        return tuple(self.expression(child) for child in node.named_children if child.type != "comment")
+        return tuple(self.expression(child) for child in node.named_children if child.type not in EXTRAS)
 
     def _name(self, node: Node) -> Expr:
         return (ir.NAME, node.start_byte - self.base, node.end_byte - self.base, self.text(node))
@@ -120,7 +122,7 @@ class ExpressionLowering:
         keywords: list[tuple[str | None, Expr]] = []
         for child in node.named_children:
             match child.type:
-                case "comment":
+                case "comment" | "line_continuation":
                     continue
                 case "keyword_argument":
                     name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
@@ -174,7 +176,7 @@ class ExpressionLowering:
         return (ir.BOOLEAN, start, end, operator.type, (self.expression(left), self.expression(right)))
 
     def _compare(self, node: Node) -> Expr:
-        operands = [child for child in node.named_children if child.type != "comment"]
+        operands = [child for child in node.named_children if child.type not in EXTRAS]
         operators = [child.type for child in node.children_by_field_name("operators")]
         if len(operators) != len(operands) - 1:
             return self.opaque(node)
@@ -199,7 +201,7 @@ class ExpressionLowering:
                 pairs.append((self.expression(key), self.expression(value)))
             elif child.type == "dictionary_splat":
                 pairs.append((None, self.expression(child.named_children[0])))
-            elif child.type != "comment":
+            elif child.type not in EXTRAS:
                 return self.opaque(node)
         return (ir.DICT, node.start_byte - self.base, node.end_byte - self.base, tuple(pairs))
 
@@ -314,7 +316,7 @@ class ExpressionLowering:
         for child in node.children:
             if child.type == ":":
                 index += 1
-            elif child.type != "comment" and index < len(parts):
+            elif child.type not in EXTRAS and index < len(parts):
                 parts[index] = self.expression(child)
         return (ir.SLICE, node.start_byte - self.base, node.end_byte - self.base, *parts)
 
@@ -346,7 +348,7 @@ class ExpressionLowering:
 
     def _inner(self, node: Node) -> Expr:
         for child in node.named_children:
-            if child.type != "comment":
+            if child.type not in EXTRAS:
                 return self.expression(child)
         return self.opaque(node)
 
@@ -355,9 +357,14 @@ class ExpressionLowering:
         start, end = node.start_byte - self.base, node.end_byte - self.base
         match node.type:
             case "pattern_list" | "tuple_pattern" | "expression_list" | "tuple":
-                return (ir.TUPLE, start, end, tuple(self.target(c) for c in node.named_children if c.type != "comment"))
+                return (
+                    ir.TUPLE,
+                    start,
+                    end,
+                    tuple(self.target(c) for c in node.named_children if c.type not in EXTRAS),
+                )
             case "list_pattern" | "list":
-                return (ir.LIST, start, end, tuple(self.target(c) for c in node.named_children if c.type != "comment"))
+                return (ir.LIST, start, end, tuple(self.target(c) for c in node.named_children if c.type not in EXTRAS))
             case "list_splat_pattern" | "list_splat":
                 return (ir.STAR, start, end, self.target(node.named_children[0]))
             case "parenthesized_expression":
