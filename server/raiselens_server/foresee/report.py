@@ -23,7 +23,7 @@ from raiselens_server.foresee.run import Run
 from raiselens_server.foresee.templates import message_template
 from raiselens_server.source import ir
 from raiselens_server.values import dims, dtypes
-from raiselens_server.values.lattice import HolePart, Tensor
+from raiselens_server.values.lattice import Const, HolePart, Ref, Tensor, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,6 +88,9 @@ class RootRun(Run):
 
     def _decided_by_caller(self, raising: Raising, level: int) -> bool:
         below = raising.levels[level + 1 :]
+        # NotImplementedError says that a way is not there yet, which the one who wrote the call mostly knows.
+        if raising.implicit is None and (raising.class_name == "NotImplementedError" or self._hands_over(raising)):
+            return False
         if any(condition.derived for inner in below for condition in inner.conditions):
             return True
         if raising.implicit is None:
@@ -98,6 +101,17 @@ class RootRun(Run):
         return raising.implicit != "binding" and any(
             name in guard.frame.derived for name in names_in(header(guard.statement))
         )
+
+    def _hands_over(self, raising: Raising) -> bool:
+        """Whether the guard only asks if it was given something to raise about: `if reasons: raise …`.
+
+        Such a helper is called in order to raise, with the message or the list of complaints as its argument.
+        """
+        test = raising.test
+        if test is None or test[0] != ir.NAME:
+            return False
+        value = raising.variables.get(test[3])
+        return isinstance(value, (Ref, Text)) or (isinstance(value, Const) and isinstance(value.value, str))
 
     # What is said
 
