@@ -8,7 +8,7 @@ from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.source import ir, units
-from raiselens_server.source.lower_expressions import EXTRAS, ExpressionLowering
+from raiselens_server.source.lower_expressions import EXTRAS, MAX_NESTING, ExpressionLowering
 from raiselens_server.source.lower_patterns import lower_pattern
 from raiselens_server.source.syntax import LANGUAGE, parse
 from raiselens_server.source.units import Body, ClassUnit, FunctionUnit, Parameter
@@ -31,8 +31,10 @@ class Lowering(ExpressionLowering):
 
     __slots__ = ("assigned", "generator", "globals", "lazy", "nested", "nonlocals", "scope")
 
-    def __init__(self, source: bytes, base: int, qualname: str, scope: str = "function", *, lazy: bool = False) -> None:
-        super().__init__(source, base, qualname)
+    def __init__(
+        self, source: bytes, base: int, qualname: str, scope: str = "function", *, lazy: bool = False, depth: int = 0
+    ) -> None:
+        super().__init__(source, base, qualname, depth)
         self.scope = scope
         self.lazy = lazy
         self.assigned: set[str] = set()
@@ -56,10 +58,10 @@ class Lowering(ExpressionLowering):
         """The unit of a lambda: its body is one RETURN."""
         qualname = self._child_qualname("<lambda>")
         parameters = self.parameters(node.child_by_field_name("parameters"))
-        base, source = self.base, self.source
+        base, source, depth = self.base, self.source, self.depth
 
         def lower() -> Body:
-            inner = Lowering(source, base, qualname)
+            inner = Lowering(source, base, qualname, depth=depth)
             body = node.child_by_field_name("body")
             start, end = node.start_byte - base, node.end_byte - base
             block: Block = ((ir.RETURN, start, end, inner.optional(body)),)
@@ -87,14 +89,14 @@ class Lowering(ExpressionLowering):
         qualname = intern(self._child_qualname(name))
         parameters = self.parameters(node.child_by_field_name("parameters"))
         body = node.child_by_field_name("body")
-        base, source = self.base, self.source
+        base, source, depth = self.base, self.source, self.depth
 
         if self.lazy and self.scope in {"module", "class"} and body is not None:
             lower = _from_text(source, node.start_byte, node.end_byte, base, qualname, parameters)
         else:
 
             def lower() -> Body:
-                inner = Lowering(source, base, qualname)
+                inner = Lowering(source, base, qualname, depth=depth)
                 return inner.finish(inner.block(body), parameters)
 
         unit = FunctionUnit(
@@ -132,7 +134,7 @@ class Lowering(ExpressionLowering):
         name_node = node.child_by_field_name("name")
         name = self.text(name_node) if name_node is not None else ""
         qualname = intern(self._child_qualname(name))
-        inner = Lowering(self.source, self.base, qualname, scope="class", lazy=self.lazy)
+        inner = Lowering(self.source, self.base, qualname, scope="class", lazy=self.lazy, depth=self.depth)
         superclasses = node.child_by_field_name("superclasses")
         bases, keywords = self.arguments(superclasses) if superclasses is not None else ((), ())
         block = inner.block(node.child_by_field_name("body"))
@@ -192,9 +194,13 @@ class Lowering(ExpressionLowering):
         """Lower the statements of a block (or of the module)."""
         if node is None:
             return ()
+        if self.depth >= MAX_NESTING:
+            return ((ir.UNREAD, node.start_byte - self.base, node.end_byte - self.base, self._names_in(node)),)
         statements: list[Stmt] = []
+        self.depth += 1
         for child in node.named_children:
             self._statement(child, statements)
+        self.depth -= 1
         return tuple(statements)
 
     def _statement(self, node: Node, into: list[Stmt]) -> None:
@@ -318,7 +324,11 @@ class Lowering(ExpressionLowering):
         test = self.expression(condition) if condition is not None else (ir.OPAQUE, start, end)
         body = self.block(node.child_by_field_name("consequence"))
         orelse: Block = ()
-        for alternative in reversed(node.children_by_field_name("alternative")):
+        alternatives = node.children_by_field_name("alternative")
+        for alternative in alternatives[MAX_NESTING:]:
+            names = self._names_in(alternative)
+            orelse += ((ir.UNREAD, alternative.start_byte - self.base, alternative.end_byte - self.base, names),)
+        for alternative in reversed(alternatives[:MAX_NESTING]):
             if alternative.type == "elif_clause":
                 orelse = (self._if_clause(alternative, orelse),)
             else:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 EXTRAS: Final = frozenset({"comment", "line_continuation"})
 """Nodes that may stand anywhere and mean nothing."""
+MAX_NESTING: Final = 100
+"""How deep expressions and blocks may nest, together; what is deeper is not read. CPython itself stops at 100 blocks."""
 _TRIPLE: Final = frozenset({'"""', "'''"})
 _QUOTES: Final = _TRIPLE | frozenset({'"', "'"})
 _LONGEST_INT: Final = 4000
@@ -47,14 +49,15 @@ def _postfix(kind: int, start: int, end: int, inner: Expr, *rest: object) -> Exp
 
 
 class ExpressionLowering:
-    """Lowers the expressions of one unit; `base` is subtracted from every offset."""
+    """Lowers the expressions of one unit; `base` is subtracted from every offset, `depth` is that of the unit."""
 
-    __slots__ = ("base", "qualname", "source")
+    __slots__ = ("base", "depth", "qualname", "source")
 
-    def __init__(self, source: bytes, base: int, qualname: str) -> None:
+    def __init__(self, source: bytes, base: int, qualname: str, depth: int = 0) -> None:
         self.source = source
         self.base = base
         self.qualname = qualname
+        self.depth = depth
 
     def make_lambda(self, node: Node) -> FunctionUnit:
         """The unit of a lambda; supplied by the statement lowering."""
@@ -67,9 +70,12 @@ class ExpressionLowering:
     def expression(self, node: Node) -> Expr:
         """Lower any expression node."""
         handler = _BY_KIND.get(node.kind_id)
-        if handler is None:
+        if handler is None or self.depth >= MAX_NESTING:
             return (ir.OPAQUE, node.start_byte - self.base, node.end_byte - self.base)
-        return handler(self, node)
+        self.depth += 1
+        expr = handler(self, node)
+        self.depth -= 1
+        return expr
 
     def optional(self, node: Node | None) -> Expr | None:
         """Lower a node that may be absent."""
@@ -354,6 +360,14 @@ class ExpressionLowering:
 
     def target(self, node: Node) -> Expr:
         """Lower an assignment target; patterns become TUPLE, LIST and STAR."""
+        if self.depth >= MAX_NESTING:
+            return self.opaque(node)
+        self.depth += 1
+        target = self._target(node)
+        self.depth -= 1
+        return target
+
+    def _target(self, node: Node) -> Expr:
         start, end = node.start_byte - self.base, node.end_byte - self.base
         match node.type:
             case "pattern_list" | "tuple_pattern" | "expression_list" | "tuple":
