@@ -65,13 +65,23 @@ def _at_allocation(subject: Subject, located: Located, wanted: str) -> Iterator[
     if change is None:
         return
     cast = name in _CASTS or name in {"to", "type"}
-    title = f"Convert to torch.{wanted} here" if cast else f"Allocate `{subject.shown}` as torch.{wanted}"
+    title = (
+        f"Convert to torch.{wanted} here" if cast else f"Allocate `{_allocated(subject, located)}` as torch.{wanted}"
+    )
     yield Proposal(
         title,
         RepairKind.CAST_AT_CALL if cast and _is_argument(subject, located) else RepairKind.CHANGE_DTYPE_AT_ALLOCATION,
         (change,),
         Changed(located.module, located.base, expr),
     )
+
+
+def _allocated(subject: Subject, located: Located) -> str:
+    """What to call the value that is allocated: the variable it is bound to, else what is passed."""
+    statement = located.statement
+    if statement[0] == ir.ASSIGN and statement[4] == located.expr and statement[3][0][0] == ir.NAME:
+        return str(statement[3][0][3])
+    return subject.shown
 
 
 def _is_argument(subject: Subject, located: Located) -> bool:

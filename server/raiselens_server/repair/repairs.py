@@ -59,13 +59,30 @@ def repairs_for(project: Project, error: RaisedError) -> tuple[Repair, ...]:
             continue
         unknown: tuple[str, ...] = ()
         if proposal.changed is not None:
-            call = finding.call.node if proposal.changed.module is finding.call.frame.module else None
-            unknown = other_consumers(proposal.changed, call, after.followed).unknown
+            here = proposal.changed.module is finding.call.frame.module
+            followed = _followed_before(after, proposal) if here else frozenset()
+            unknown = other_consumers(proposal.changed, finding.call.node if here else None, followed).unknown
         found.append((proposal, not unknown and not proposal.doubtful, unknown))
     # Where one edit lets the call pass, another that only leads to its next guard is no repair.
     found = [item for item in found if not clean or item[0] in clean]
     found.sort(key=lambda item: not item[1])
     return tuple(_repair(*item, first=index == 0) for index, item in enumerate(found))
+
+
+def _followed_before(after: FileReport, proposal: Proposal) -> frozenset[int]:
+    """The offsets of the calls that the re-check followed, as they were before the proposal's changes."""
+    assert proposal.changed is not None  # noqa: S101 states what the caller has checked
+    path = proposal.changed.module.path
+    changes = sorted((c for c in proposal.changes if c.module.path == path), key=lambda c: c.start)
+    found: set[int] = set()
+    for offset in after.followed:
+        longer = 0
+        for change in changes:
+            text = change.text.encode()
+            if offset >= change.start + longer + len(text):
+                longer += len(text) - (change.end - change.start)
+        found.add(offset - longer)
+    return frozenset(found)
 
 
 def _repair(proposal: Proposal, safe: bool, unknown: tuple[str, ...], *, first: bool) -> Repair:
