@@ -1,4 +1,7 @@
-"""Case files: Markdown whose `##` headings are tests and whose fenced blocks are the files of a test."""
+"""Case files: Markdown whose `##` headings are tests and whose fenced blocks are the files of a test.
+
+Files above the first heading belong to every test of the case file that has none of that name itself.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +62,7 @@ class Case:
 def read_cases(path: Path) -> list[Case]:
     """The tests of one case file. A test without a file is an error of the case file."""
     cases: list[Case] = []
+    shared: list[Block] = []
     lines = iter(enumerate(path.read_text(encoding="utf-8").split("\n"), 1))
     name = "main.py"
     for number, line in lines:
@@ -68,12 +72,13 @@ def read_cases(path: Path) -> list[Case]:
             name = named[1]
         elif fence := _FENCE.fullmatch(line):
             block = _block(lines, fence, name, number)
-            assert cases, f"{path}:{number}: a block before the first `##` heading"
-            cases[-1].blocks.append(block)
+            (cases[-1].blocks if cases else shared).append(block)
             name = "main.py"
         elif cases and line.strip():
             cases[-1].prose.append((number, line))
     for case in cases:
+        own = {block.name for block in case.blocks}
+        case.blocks[:0] = [block for block in shared if block.name not in own]
         assert any(block.name == "main.py" for block in case.blocks), f"{path}:{case.line}: no main.py"
     slugs = [case.slug for case in cases]
     assert len(set(slugs)) == len(slugs), f"{path}: two tests of one name"

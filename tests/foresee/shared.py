@@ -14,4 +14,4 @@ LIBRARIES = sysconfig.get_paths()["purelib"]
 @functools.cache
 def shared_project(version: tuple[int, int] = (3, 11), *extra: str) -> Project:
     """A project with the installed libraries and the bundled stubs; `extra` folders are searched first."""
-    return Project(Environment((*extra, LIBRARIES), str(stubs_root()), version))
+    return Project(Environment((*extra, LIBRARIES), (str(stubs_root()),), version))
