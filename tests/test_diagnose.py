@@ -36,7 +36,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 
 @pytest.fixture
 def environment() -> Environment:
-    return Environment((), str(stubs_root()))
+    return Environment((), (str(stubs_root()),))
 
 
 def foreseen(message: str, *, condition: str = "", callee: str = "", holes: tuple[Hole, ...] = ()) -> RaisedError:

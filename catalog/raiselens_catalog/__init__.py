@@ -23,7 +23,7 @@ Templates: `Template.from_message(errorMessage)`, `.from_pattern`, `.from_parts(
 their own syntax tree, `expression.template_of_expression(source)`.
 Rules: `slug(template)` for a message template, `guard_slug(qualname, condition)` for a guard without a message,
 `record_id(repo, path, class_name, message)`. Sources: `with_source(record, text)` fills `sourceCode` from the installed
-file. `stubs_root()` is to be put on the search path behind everything installed.
+file. `stub_roots()` are to be put on the search path behind everything installed.
 
 Every refusal is a `CatalogError`: `str(error)` is the one line to print, naming file, line and what to do.
 
@@ -37,7 +37,7 @@ lint → `lint.lint_files(paths)`. These modules load more than the facade does:
 """
 
 from raiselens_catalog.entry import Entry, Layer
-from raiselens_catalog.layers import Catalog, records_root, stubs_root, user_data_dir
+from raiselens_catalog.layers import Catalog, records_root, stub_roots, stubs_root, user_data_dir
 from raiselens_catalog.match import Candidate, FrameLike, HoleLike, How
 from raiselens_catalog.pages import hover, json_text, markdown
 from raiselens_catalog.record import CatalogError, Envelope, Guard, Record, with_source
@@ -65,6 +65,7 @@ __all__ = [
     "record_id",
     "records_root",
     "slug",
+    "stub_roots",
     "stubs_root",
     "user_data_dir",
     "with_source",

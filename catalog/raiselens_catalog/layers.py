@@ -281,6 +281,7 @@ class Catalog:
 
 USER_FILE: Final = "user.sqlite"
 BUILT_FILE: Final = "built.sqlite"
+STUBS_FOLDER: Final = "stubs"
 CACHE_FILE: Final = "bundled.json"
 RELATED_LIMIT: Final = 8
 
@@ -293,6 +294,11 @@ def records_root() -> Path:
 def stubs_root() -> Path:
     """The folder of the bundled guard stubs, laid out as import paths: the last resort of a search path."""
     return _bundled("stubs")
+
+
+def stub_roots() -> tuple[Path, ...]:
+    """The folders of guard stubs, those that win first: what was built from libraries (there may be none), then the bundled."""
+    return (user_data_dir() / STUBS_FOLDER, stubs_root())
 
 
 def bundled_layer() -> MemorySource:

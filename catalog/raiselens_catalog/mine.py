@@ -70,10 +70,14 @@ def may_raise(source: bytes) -> bool:
 
 def mine_python(source: bytes, parser: Parser | None = None) -> Mined:
     """Mine Python text. `parser` may be shared by calls from one thread."""
-    mined = Mined()
     if not may_raise(source):
-        return mined
-    root = (parser or python_parser()).parse(source).root_node
+        return Mined()
+    return mine_tree((parser or python_parser()).parse(source).root_node, source)
+
+
+def mine_tree(root: Node, source: bytes) -> Mined:
+    """Mine Python text that is parsed already."""
+    mined = Mined()
     for begin, end in _words(source):
         node = root.descendant_for_byte_range(begin, end)
         statement = node.parent if node is not None else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raiselens_catalog import Catalog, CatalogError, stubs_root
+from raiselens_catalog import Catalog, CatalogError, stub_roots
 from raiselens_server.config import load_settings, merge
 from raiselens_server.diagnose import Explained, Explainer, check, repairs_of
 from raiselens_server.error import Diagnosis, Foreseen
@@ -232,7 +232,7 @@ class Session:
         except InterpreterError as error:
             self._tell_once(f"{error}; this editor's own interpreter is used")
             interpreter = running_interpreter()
-        environment = build_environment(interpreter, [folder], settings.extra_path, stubs_root())
+        environment = build_environment(interpreter, [folder], settings.extra_path, stub_roots())
         catalog = self._open_catalog(settings, folder)
         project = Project(environment, [])
         for path, text in self._texts.items():

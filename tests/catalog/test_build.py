@@ -74,8 +74,8 @@ def rows(store: Path) -> list[tuple[object, ...]]:
 def test_a_distribution_is_built_and_its_messages_match(tmp_path: Path, site: Path):
     output, report = built(tmp_path, "acme-kernels", site=site)
     assert report == {
-        "schema": 1, "files": 3, "read": 3, "raises": 2, "asserts": 1, "checks": 1, "records": 4, "stubs": 0,
-        "left_out": {},
+        "schema": 1, "files": 3, "read": 3, "raises": 2, "asserts": 1, "checks": 1, "records": 4, "stubs": 1,
+        "stub_guards": 3, "stub_guards_left_out": 0, "left_out": {},
     }  # fmt: skip
     catalog = Catalog.open(data_dir=output.parent)
     best = catalog.match("TypeError", "acme: x must be int32, got torch.int64")[0]

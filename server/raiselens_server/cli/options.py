@@ -84,14 +84,14 @@ def interpreter_for(start: Path, settings: Settings, where: Where) -> Interprete
 
 
 def environment_for(roots: Iterable[Path], interpreter: Interpreter, settings: Settings, where: Where) -> Environment:
-    """The search path: the roots, extra paths of flags and settings, the interpreter's libraries, bundled stubs."""
-    from raiselens_catalog import stubs_root
+    """The search path: the roots, extra paths of flags and settings, the interpreter's libraries, guard stubs."""
+    from raiselens_catalog import stub_roots
 
     extra = where.extra_path or settings.extra_path
     for folder in extra:
         if not folder.is_dir():
             tell(f"warning: --extra-path {folder}: no such folder")
-    return build_environment(interpreter, roots, extra, stubs_root())
+    return build_environment(interpreter, roots, extra, stub_roots())
 
 
 def open_catalog(workspace: Path | None, files: Sequence[Path]) -> Catalog:

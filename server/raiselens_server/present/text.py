@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raiselens_catalog import stubs_root
+from raiselens_catalog import stub_roots, stubs_root
 from raiselens_server.error import Foreseen, Observed, Role, Severity
 from raiselens_server.present.excerpt import Mark, excerpts
 from raiselens_server.present.headline import condition_of, headline, severity_of
@@ -72,9 +72,11 @@ def _notes(diagnosis: Diagnosis, origin: Foreseen, shown: Callable[[str], str]) 
 
 def _guard_place(guard: Frame, shown: Callable[[str], str]) -> str:
     path = Path(guard.file)
-    if path.is_relative_to(stubs_root()):
+    stubs = next((root for root in stub_roots() if path.is_relative_to(root)), None)
+    if stubs is not None:
         # A stub's own path and line would lead nobody to the library's code.
-        return f"{path.relative_to(stubs_root()).as_posix()}, as its bundled stub has it"
+        kind = "bundled" if stubs == stubs_root() else "built"
+        return f"{path.relative_to(stubs).as_posix()}, as its {kind} stub has it"
     return f"{shown(guard.file)}:{guard.line}"
 
 

@@ -75,7 +75,7 @@ def running_interpreter(environ: Mapping[str, str] | None = None) -> Interpreter
 
 
 def build_environment(
-    interpreter: Interpreter, roots: Iterable[Path], extra_paths: Iterable[Path] = (), stubs: Path | None = None
+    interpreter: Interpreter, roots: Iterable[Path], extra_paths: Iterable[Path] = (), stubs: Iterable[Path] = ()
 ) -> Environment:
     """The search path of INTERFACE's “Where calls are resolved”: each root and its `src/`, extra paths, libraries.
 
@@ -88,7 +88,7 @@ def build_environment(
                 folders[str(folder.absolute())] = None
     folders.update((str(path.absolute()), None) for path in extra_paths)
     folders.update((path, None) for path in interpreter.paths)
-    return Environment(tuple(folders), None if stubs is None else str(stubs), interpreter.version)
+    return Environment(tuple(folders), tuple(map(str, stubs)), interpreter.version)
 
 
 def _named(named: str, *, may_ask: bool, environ: Mapping[str, str]) -> Interpreter:

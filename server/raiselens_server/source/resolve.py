@@ -1,7 +1,7 @@
 """Import names → files, without importing anything.
 
-A name is looked for in the roots of the importing file, then in the environment's search path, then among the bundled
-guard stubs. Answers are cached: a `Resolver` sees the disk as it was when it first looked, until `forget`.
+A name is looked for in the roots of the importing file, then in the environment's search path, then among the guard
+stubs. Answers are cached: a `Resolver` sees the disk as it was when it first looked, until `forget`.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Resolver:
         cached = self._roots_of.get(folder)
         if cached is None:
             top = package_root(path)[0]
-            stubs = (self._environment.stubs,) if self._environment.stubs else ()
-            candidates = (top, folder, *self._roots, *self._environment.search_path, *stubs)
+            environment = self._environment
+            candidates = (top, folder, *self._roots, *environment.search_path, *environment.stubs)
             cached = tuple(dict.fromkeys(candidates))
             self._roots_of[folder] = cached
         return cached
