@@ -47,7 +47,7 @@ for (const name of chosen.length > 0 ? chosen : Object.keys(STORIES)) {
   const seconds = () => `${((Date.now() - began) / 1000).toFixed(1)} s`;
   let started;
   try {
-    await STORIES[name](async (options) => (started = await startEditor(where, options)));
+    await STORIES[name](async (options) => (started = await startEditor(where, options)), where);
     console.log(`ok      ${name} (${seconds()})`);
   } catch (error) {
     failed++;

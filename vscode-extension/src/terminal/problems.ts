@@ -25,12 +25,14 @@ interface Problem {
 export class TerminalProblems implements vscode.CodeActionProvider, vscode.Disposable {
   private readonly shown = vscode.languages.createDiagnosticCollection("raiselens-terminal");
   private readonly byCommand = new Map<string, Problem[]>();
+  private hidden: ReadonlySet<Problem> = new Set();
   private readonly disposables: vscode.Disposable[];
 
   constructor() {
     this.disposables = [
       this.shown,
       vscode.workspace.onDidChangeTextDocument((event) => this.follow(event)),
+      vscode.languages.onDidChangeDiagnostics(({ uris }) => this.compare(uris)),
       vscode.languages.registerCodeActionsProvider({ scheme: "file", language: "python" }, this, {
         providedCodeActionKinds: [vscode.CodeActionKind.QuickFix],
       }),
@@ -73,7 +75,10 @@ export class TerminalProblems implements vscode.CodeActionProvider, vscode.Dispo
 
   provideCodeActions(document: vscode.TextDocument, range: vscode.Range): vscode.CodeAction[] {
     const here = this.all().filter(
-      ({ uri, diagnostic }) => same(uri, document.uri) && diagnostic.range.intersection(range) !== undefined,
+      (problem) =>
+        same(problem.uri, document.uri) &&
+        problem.diagnostic.range.intersection(range) !== undefined &&
+        !isForeseen(problem),
     );
     return here.flatMap(({ diagnostic, repairs }) => repairs.map((repair) => fix(diagnostic, repair)));
   }
@@ -84,7 +89,12 @@ export class TerminalProblems implements vscode.CodeActionProvider, vscode.Dispo
 
   private publish(): void {
     const byFile = new Map<string, vscode.Diagnostic[]>();
-    for (const { uri, diagnostic } of this.all()) {
+    this.hidden = new Set(this.all().filter(isForeseen));
+    for (const problem of this.all()) {
+      if (this.hidden.has(problem)) {
+        continue;
+      }
+      const { uri, diagnostic } = problem;
       const known = byFile.get(uri.toString()) ?? [];
       if (!known.some((other) => other.range.isEqual(diagnostic.range) && other.message === diagnostic.message)) {
         byFile.set(uri.toString(), [...known, diagnostic]);
@@ -93,6 +103,14 @@ export class TerminalProblems implements vscode.CodeActionProvider, vscode.Dispo
     this.shown.clear();
     for (const [uri, diagnostics] of byFile) {
       this.shown.set(vscode.Uri.parse(uri), diagnostics);
+    }
+  }
+
+  /** Shows or hides what the server has begun or ceased to foresee. */
+  private compare(uris: readonly vscode.Uri[]): void {
+    const here = this.all().filter((problem) => uris.some((uri) => same(uri, problem.uri)));
+    if (here.some((problem) => isForeseen(problem) !== this.hidden.has(problem))) {
+      this.publish();
     }
   }
 
@@ -112,6 +130,16 @@ export class TerminalProblems implements vscode.CodeActionProvider, vscode.Dispo
   }
 }
 
+/** Whether the same rule is foreseen at the place: then its diagnostic is there already, with its own fixes. */
+function isForeseen({ uri, diagnostic }: Problem): boolean {
+  return vscode.languages.getDiagnostics(uri).some(
+    (other) =>
+      other.source === FORESEEN &&
+      codeOf(other) === codeOf(diagnostic) &&
+      other.range.intersection(diagnostic.range) !== undefined,
+  );
+}
+
 async function problemOf(
   error: ExplainedError,
   own: readonly string[],
@@ -121,29 +149,32 @@ async function problemOf(
     return undefined;
   }
   const frames = error.frames.map((frame) => ({ ...frame, file: absolute(frame.file, cwd) }));
-  const frame = userFrame({ ...error, frames }, (file) => ownFile(file, own));
-  if (frame === undefined) {
+  const isOwn = (file: string): boolean => ownFile(file, own);
+  const deepest = userFrame({ ...error, frames }, isOwn);
+  const raising = deepest === undefined ? undefined : await lineOf(deepest);
+  // What a check of the user's own says is of its caller's doing.
+  const caller = userFrame({ ...error, frames: frames.slice(0, -1) }, isOwn);
+  const checked = deepest === frames.at(-1) && caller !== undefined && /^\s*(?:raise|assert)\b/.test(raising?.text ?? "");
+  const frame = checked ? caller : deepest;
+  const line = checked ? await lineOf(caller) : raising;
+  if (frame === undefined || line === undefined) {
     return undefined;
   }
   const uri = vscode.Uri.file(frame.file);
-  const document = await vscode.workspace.openTextDocument(uri).then(undefined, () => undefined);
-  if (document === undefined || frame.line > document.lineCount) {
-    return undefined;
-  }
   const code = error.record?.slug ?? error.className;
-  const line = document.lineAt(frame.line - 1);
   const range = new vscode.Range(line.lineNumber, line.firstNonWhitespaceCharacterIndex, line.lineNumber, line.text.trimEnd().length);
   const ranks = error.ranks.length === 0 ? "" : ` (${error.ranks.join(", ")})`;
-  // Where the same rule is foreseen at the place, its own diagnostic with its own fixes is there already.
-  const known = vscode.languages.getDiagnostics(uri).some(
-    (other) => other.source === FORESEEN && codeOf(other) === code && other.range.intersection(range) !== undefined,
-  );
-  const severity = known ? vscode.DiagnosticSeverity.Information : vscode.DiagnosticSeverity.Error;
-  const diagnostic = new vscode.Diagnostic(range, headline(error) + ranks, severity);
+  const diagnostic = new vscode.Diagnostic(range, headline(error) + ranks, vscode.DiagnosticSeverity.Error);
   diagnostic.source = PRINTED;
   diagnostic.code = code;
   diagnostic.relatedInformation = related(frames, frame);
-  return { uri, diagnostic, repairs: known ? [] : error.repairs };
+  return { uri, diagnostic, repairs: error.repairs };
+}
+
+async function lineOf(frame: Frame): Promise<vscode.TextLine | undefined> {
+  const uri = vscode.Uri.file(frame.file);
+  const document = await vscode.workspace.openTextDocument(uri).then(undefined, () => undefined);
+  return document !== undefined && frame.line <= document.lineCount ? document.lineAt(frame.line - 1) : undefined;
 }
 
 function absolute(file: string, cwd: string | undefined): string {

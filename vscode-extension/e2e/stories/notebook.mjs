@@ -1,0 +1,26 @@
+import { until } from "../editor.mjs";
+import { FIX, SCATTER } from "../programs.mjs";
+
+const cell = (source) => ({ cell_type: "code", execution_count: null, metadata: {}, outputs: [], source });
+const [imports, body] = SCATTER.split("\n\n");
+const [call, ...made] = body.trim().split("\n").reverse();
+
+export const NOTEBOOK = JSON.stringify({
+  cells: [cell(`%matplotlib inline\n${imports}`), cell(made.reverse().join("\n")), cell(call)],
+  metadata: { language_info: { name: "python" } },
+  nbformat: 4,
+  nbformat_minor: 5,
+});
+
+/** Cells of a notebook are one program: the call in one is mended where another allocates. */
+export async function notebook(start) {
+  const { window } = await start({ files: { "demo.ipynb": NOTEBOOK } });
+  await window.open("demo.ipynb");
+  await window.squiggles().first().waitFor({ timeout: 60_000 });
+  await window.shot("notebook");
+  await window.click("pool_out=pool", "launch_scatter");
+  const bulb = await window.lightBulb(FIX);
+  await bulb.choose();
+  await until(async () => (await window.text()).includes("dtype=torch.int32"), "the other cell is mended");
+  await until(async () => (await window.squiggles().count()) === 0, "the finding is gone");
+}
