@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from raiselens_server.foresee.core import Core, settled
 from raiselens_server.foresee.frames import Raising
+from raiselens_server.foresee.loops import UNROLL_LIMIT
 from raiselens_server.foresee.objects import DictObject, InstanceObject, ListObject
-from raiselens_server.foresee.statements import UNROLL_LIMIT
 from raiselens_server.source import ir
 from raiselens_server.values import lattice, ops
 from raiselens_server.values.lattice import Array, Callable, Const, Int, Named, Ref, Seq, Slice, Tensor, Union, Unknown

@@ -11,6 +11,7 @@ from raiselens_server.values.lattice import Const, Seq, Value
 if TYPE_CHECKING:
     from raiselens_server.source.units import FunctionUnit, Parameter
 
+Keywords = list[tuple[str, Value]]
 _POSITIONAL: Final = frozenset({units.POSITIONAL_ONLY, units.POSITIONAL_OR_KEYWORD})
 
 
@@ -43,6 +44,13 @@ class BindingFailure:
     message: str
     rule: str
     param: str | None
+
+
+def with_receiver(receiver: Value, arguments: Arguments) -> Arguments:
+    """The arguments of a method, its receiver first."""
+    return Arguments(
+        (receiver, *arguments.positional), arguments.keywords, arguments.open_positional, arguments.open_keywords
+    )
 
 
 def quoted(names: list[str]) -> str:

@@ -18,6 +18,7 @@ from raiselens_server.foresee.objects import (
     ListObject,
     SetObject,
 )
+from raiselens_server.foresee.parts import Parts
 from raiselens_server.source import ir
 from raiselens_server.source.module import expression_text
 from raiselens_server.values import dims, lattice
@@ -25,7 +26,6 @@ from raiselens_server.values.lattice import (
     Callable,
     Const,
     DType,
-    HolePart,
     Int,
     Named,
     Opaque,
@@ -42,12 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable as Thunk
     from collections.abc import Iterable
 
-    from raiselens_server.foresee import strings
     from raiselens_server.foresee.frames import Frame
-    from raiselens_server.foresee.objects import Class, HeapObject, Pending
+    from raiselens_server.foresee.objects import Class, HeapObject
     from raiselens_server.foresee.scopes import Scopes
-    from raiselens_server.source.ir import Block, Expr, Stmt
-    from raiselens_server.values import ops
+    from raiselens_server.source.ir import Expr
     from raiselens_server.values.ops import Ambient
 
 MAX_DEPTH = 8
@@ -65,7 +63,7 @@ def fresh_uid() -> int:
     return next(_SERIAL)
 
 
-class Core:
+class Core(Parts):
     """State, heap and helpers that every part uses."""
 
     def __init__(self, scopes: Scopes, ambient: Ambient) -> None:
@@ -84,146 +82,6 @@ class Core:
         self.escaped: set[int] = set()
         self.replaced: frozenset[str] = frozenset()
         self.deep = False
-
-    # Supplied by the other parts
-
-    def evaluate(self, expr: Expr, frame: Frame) -> Value:
-        """The value of an expression. Raises `Raising` where it certainly raises."""
-        raise NotImplementedError
-
-    def block(self, block: Block, frame: Frame) -> bool:
-        """Run statements; False where control certainly does not reach their end."""
-        raise NotImplementedError
-
-    def assign(self, target: Expr, value: Value, frame: Frame) -> None:
-        """Bind an assignment target."""
-        raise NotImplementedError
-
-    def call(self, function: Value, positional: list[Value], keywords: list[tuple[str, Value]], frame: Frame) -> Value:
-        """Call a value with known argument structure."""
-        raise NotImplementedError
-
-    def load_attribute(self, value: Value, name: str, frame: Frame, expr: Expr | None = None) -> Value:
-        """`value.name`."""
-        raise NotImplementedError
-
-    def report(self, raising: Raising, frame: Frame) -> bool:
-        """Take a certain raise that arrived in a root; False where a handler there may catch it."""
-        raise NotImplementedError
-
-    def binary(self, op: str, left: Value, right: Value, expr: Expr, frame: Frame) -> Value:
-        """`left op right`."""
-        raise NotImplementedError
-
-    def outcome(self, outcome: ops.Outcome, expr: Expr, frame: Frame, callee: str) -> Value:
-        """Take what an operation rule says."""
-        raise NotImplementedError
-
-    def store_attribute(self, receiver: Value, name: str, value: Value, frame: Frame) -> None:
-        """`receiver.name = value`."""
-        raise NotImplementedError
-
-    def iterate(self, value: Value, frame: Frame) -> tuple[Value, ...] | None:
-        """The items that iterating gives."""
-        raise NotImplementedError
-
-    def test(self, expr: Expr, frame: Frame) -> bool | None:
-        """What `bool(expr)` must be."""
-        raise NotImplementedError
-
-    def equal(self, left: Value, right: Value) -> bool | None:
-        """Whether `left == right` must hold."""
-        raise NotImplementedError
-
-    def decorate(self, value: Value, decorators: tuple[Expr, ...], frame: Frame) -> Value:
-        """Apply decorators."""
-        raise NotImplementedError
-
-    def text_of(self, value: Value, conversion: str, spec: str | None, source: str) -> strings.Parts:
-        """How a value prints."""
-        raise NotImplementedError
-
-    def class_chain(self, cls: Class | str) -> tuple[Class | str, ...]:
-        """A class and its bases."""
-        raise NotImplementedError
-
-    def printable(self, value: Value) -> Value:
-        """The value as it prints."""
-        raise NotImplementedError
-
-    def call_builtin(
-        self, name: str, positional: list[Value], keywords: list[tuple[str, Value]], frame: Frame
-    ) -> Value | None:
-        """A builtin function or class, or a known function of the standard library; None where there is no rule."""
-        raise NotImplementedError
-
-    def call_method(
-        self, name: str, receiver: Value, positional: list[Value], keywords: list[tuple[str, Value]], frame: Frame
-    ) -> Value | None:
-        """A method of a builtin type, `list.append`; None where there is no rule."""
-        raise NotImplementedError
-
-    def expand(self, items: tuple[Expr, ...], frame: Frame) -> list[Value] | None:
-        """Evaluate items, stars expanded."""
-        raise NotImplementedError
-
-    def exception_text(self, value: Ref) -> Value | None:
-        """`str()` of an exception instance."""
-        raise NotImplementedError
-
-    def run_pending(self, pending: Pending, frame: Frame) -> Value:
-        """Run the body of a coroutine or generator."""
-        raise NotImplementedError
-
-    def refine(self, test: Expr, taken: bool, frame: Frame) -> None:
-        """Narrow the names that `test` speaks of; supplied by the statements."""
-        raise NotImplementedError
-
-    def subscript(self, value: Value, index: Value, expr: Expr, frame: Frame) -> Value:
-        """`value[index]`."""
-        raise NotImplementedError
-
-    def _comprehension(self, expr: Expr, frame: Frame) -> Value:
-        raise NotImplementedError
-
-    def _call(self, expr: Expr, frame: Frame) -> Value:
-        raise NotImplementedError
-
-    def lookup(self, name: str, frame: Frame) -> Value:
-        """The value of a name."""
-        raise NotImplementedError
-
-    def identical(self, left: Value, right: Value) -> bool | None:
-        """Whether `left is right` must hold."""
-        raise NotImplementedError
-
-    def is_instance(self, value: Value, cls: Value) -> bool | None:
-        """Whether `isinstance(value, cls)` must hold."""
-        raise NotImplementedError
-
-    def augment(self, statement: Stmt, frame: Frame) -> None:
-        """`target op= value`."""
-        raise NotImplementedError
-
-    def exception_of(self, value: Value, frame: Frame, expr: Expr) -> tuple[Class | str, tuple[str | HolePart, ...]]:
-        """Class and message of what a `raise` raises."""
-        raise NotImplementedError
-
-    def rows_of(self, value: Value) -> tuple[Value, ...] | None:
-        """The rows of a tensor with a known first size."""
-        raise NotImplementedError
-
-    def swallows(self, context: Expr, value: Value, frame: Frame) -> bool:
-        """Whether a context manager may swallow or expect an exception: `pytest.raises`, `suppress`."""
-        raise NotImplementedError
-
-    def enter(self, context: Expr, value: Value, frame: Frame) -> None:
-        """What entering a context manager changes: the ambient device."""
-        raise NotImplementedError
-
-    def entered(self, value: Value, frame: Frame) -> Value:
-        """What `with … as name` binds."""
-        raise NotImplementedError
 
     # Budget
 
@@ -353,10 +211,6 @@ class Core:
     def escape(self, value: Value) -> None:
         """`value` is handed to code that is not followed."""
         self.forget(value, escapes=True)
-
-    def reached_from(self, target: object) -> tuple[Value, ...]:
-        """The objects that calling `target` may change: receivers, bound arguments, what closures capture."""
-        raise NotImplementedError
 
     def truth(self, value: Value) -> bool | None:
         """What `bool(value)` must be; containers by what they hold."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from typing_extensions import assert_never
+
 if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.source.ir import Expr
@@ -179,3 +181,18 @@ def instance_of(ref: Ref) -> Class | str | None:
     """The class of an instance: followed, or the dotted name of one that is not."""
     cls = ref.cls
     return cls if isinstance(cls, (Class, str)) else None
+
+
+def kind_of(contents: HeapObject) -> str:
+    """The kind of `Ref` that holds such contents."""
+    match contents:
+        case ListObject():
+            return "list"
+        case SetObject():
+            return "set"
+        case DictObject():
+            return "dict"
+        case InstanceObject():
+            return "instance"
+        case _:
+            assert_never(contents)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from raiselens_server.foresee import exceptions
 from raiselens_server.foresee.core import Core
-from raiselens_server.foresee.frames import Condition, Loop, Raising
+from raiselens_server.foresee.frames import Condition, Raising
 from raiselens_server.foresee.narrowing import Narrowing
-from raiselens_server.foresee.objects import UNKNOWN_CONTENTS, Class, Function, Pending
+from raiselens_server.foresee.objects import Class, Function
 from raiselens_server.source import ir
 from raiselens_server.source.lower import bound_by
-from raiselens_server.source.module import flatten
 from raiselens_server.values import lattice
-from raiselens_server.values.lattice import Callable, Const, HolePart, Named, Ref, Seq, Unknown, Value
+from raiselens_server.values.lattice import Callable, HolePart, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable as Handler
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.source.ir import Block, Expr, Stmt
 
-UNROLL_LIMIT: Final = 16
 _EXITS: Final = frozenset({ir.RETURN, ir.RAISE, ir.CONTINUE, ir.BREAK})
 
 
@@ -272,247 +269,7 @@ class Statements(Narrowing, Core):
 
     # Loops
 
-    def _while(self, statement: Stmt, frame: Frame) -> bool:
-        _, _, _, test, body, orelse = statement
-        forever = test[0] == ir.CONST and bool(test[3])
-        self._havoc(body, frame)
-        answer = self.test(test, frame)
-        if answer is False:
-            return self.block(orelse, frame)
-        entry = self.snapshot(frame)
-        loop = Loop()
-        frame.loops.append(loop)
-        self.refine(test, True, frame)
-        before = len(frame.raises)
-        frame.branches.append(self.source(frame, test)) if answer is None else None
-        falls = self.block(body, frame)
-        frame.branches.pop() if answer is None else None
-        frame.loops.pop()
-        if len(frame.raises) > before:
-            frame.unsure = True
-        after = self.snapshot(frame)
-        self._forget_changed(entry[1], frame)
-        states: list[State] = [*loop.breaks]
-        if not forever:
-            self.restore(frame, (entry[0], {**entry[1], **self.heap}))
-            self._havoc(body, frame)
-            if self.block(orelse, frame):
-                states.append((frame.variables, self.heap))
-        elif not loop.breaks:
-            # An endless loop leaves by break, return or raise only; a raise on its first round is certain.
-            return False
-        del falls, after
-        self.restore(frame, self.join_states(states))
-        self._havoc(body, frame)
-        return True
-
-    def _for(self, statement: Stmt, frame: Frame) -> bool:
-        _, _, _, target, iterable, body, orelse = statement
-        value = self.iterate(self.evaluate(iterable, frame), frame)
-        if value is not None and len(value) <= UNROLL_LIMIT:
-            return self._unrolled(value, target, body, orelse, frame)
-        return self._unknown_rounds(value, target, body, orelse, frame)
-
-    def iterate(self, value: Value, frame: Frame) -> tuple[Value, ...] | None:
-        """The items that iterating gives, None where their number is not known. Runs a generator's beginning."""
-        if isinstance(value, Callable) and isinstance(value.target, Pending) and value.target.generator:
-            self.run_pending(value.target, frame)
-            return None
-        items = self.items_of(value)
-        if items is None:
-            items = self.rows_of(value)
-        return items
-
-    def _unrolled(self, items: tuple[Value, ...], target: Expr, body: Block, orelse: Block, frame: Frame) -> bool:
-        leaving: list[State] = []
-        falls = True
-        depth = len(frame.conditions)
-        for item in items:
-            self.assign(target, item, frame)
-            loop = Loop()
-            frame.loops.append(loop)
-            ends = self.block(body, frame)
-            frame.loops.pop()
-            leaving.extend(loop.breaks)
-            states = loop.continues
-            if ends:
-                states.append((frame.variables, self.heap))
-            del frame.conditions[depth:]
-            if not states:
-                falls = False
-                break
-            self.restore(frame, self.join_states(states))
-        if falls:
-            falls = self.block(orelse, frame)
-        if falls:
-            leaving.append((frame.variables, self.heap))
-        if not leaving:
-            return False
-        self.restore(frame, self.join_states(leaving))
-        return True
-
-    def _unknown_rounds(
-        self, items: tuple[Value, ...] | None, target: Expr, body: Block, orelse: Block, frame: Frame
-    ) -> bool:
-        entry = self.snapshot(frame)
-        self._havoc(body, frame)
-        element: Value = Unknown("loop-item")
-        if items is not None and items and all(isinstance(i, Const) and isinstance(i.value, int) for i in items):
-            element = lattice.Opaque("int")
-        self.assign(target, element, frame)
-        loop = Loop()
-        frame.loops.append(loop)
-        before, depth = len(frame.raises), len(frame.conditions)
-        start = dict(self.heap)
-        self.block(body, frame)
-        frame.loops.pop()
-        del frame.conditions[depth:]
-        if len(frame.raises) > before:
-            frame.unsure = True
-        self._forget_changed(start, frame)
-        heap = self.heap
-        self.restore(frame, (entry[0], heap))
-        self._havoc(body, frame)
-        for name in _target_names(target):
-            frame.variables[name] = Unknown("loop-item")
-        states: list[State] = [(dict(v), dict(h)) for v, h in loop.breaks]
-        if self.block(orelse, frame):
-            states.append((frame.variables, self.heap))
-        if not states:
-            return False
-        self.restore(frame, self.join_states(states))
-        self._havoc(body, frame)
-        return True
-
-    def _havoc(self, body: Block, frame: Frame) -> None:
-        """Forget what a loop's body may change, so that what is kept holds in any round."""
-        for statement in flatten(body):
-            for name in bound_by(statement):
-                if name in frame.variables:
-                    frame.variables[name] = Unknown("loop")
-            for name in _touched(statement):
-                value = frame.variables.get(name)
-                if value is not None:
-                    self.forget(value)
-
-    def _forget_changed(self, before: dict[int, Any], frame: Frame) -> None:
-        for uid, contents in list(self.heap.items()):
-            old = before.get(uid)
-            if old is not None and old is not contents:
-                for value in [*frame.variables.values()]:
-                    if isinstance(value, Ref) and value.uid == uid:
-                        self.forget(value)
-                        break
-                else:
-                    self.forget(Ref(uid, _kind_of(contents)))
-
     # try, with
-
-    def _try(self, statement: Stmt, frame: Frame) -> bool:
-        _, _, _, body, handlers, orelse, final = statement
-        entry = self.snapshot(frame)
-        outer = frame.raises
-        frame.raises = []
-        frame.handlers.append(tuple(kind for kind, _, _ in handlers))
-        depth = len(frame.conditions)
-        falls = self.block(body, frame)
-        frame.handlers.pop()
-        raised, frame.raises = frame.raises, outer
-        at_end: State = (frame.variables, self.heap)
-        states: list[State] = []
-        if falls:
-            if self.block(orelse, frame):
-                states.append((frame.variables, self.heap))
-            at_end = (dict(at_end[0]), dict(at_end[1]))
-        certain = not falls and len(raised) > 0 and not any(True for _ in ())
-        escaped = self._handle(handlers, raised, entry, at_end, states, frame, certain=certain)
-        frame.raises.extend(escaped)
-        if raised and states:
-            frame.unsure = frame.unsure or bool(escaped)
-        del frame.conditions[depth:]
-        if not states:
-            self.restore(frame, (dict(at_end[0]), dict(at_end[1])))
-            self.block(final, frame)
-            return False
-        self.restore(frame, self.join_states(states))
-        return self.block(final, frame)
-
-    def _handle(
-        self,
-        handlers: tuple[tuple[Expr | None, str | None, Block], ...],
-        raised: list[Raising],
-        entry: State,
-        at_end: State,
-        states: list[State],
-        frame: Frame,
-        *,
-        certain: bool,
-    ) -> list[Raising]:
-        escaped = list(raised)
-        body_state = (dict(at_end[0]), dict(at_end[1])) if certain and len(raised) == 1 else _between(entry, at_end)
-        for kind, name, block in handlers:
-            caught = [raising for raising in escaped if self.catches(kind, raising.cls, frame) is not False]
-            sure = any(self.catches(kind, raising.cls, frame) is True for raising in caught)
-            if certain and not caught:
-                continue
-            self.restore(frame, (dict(body_state[0]), dict(body_state[1])))
-            if name is not None:
-                value = caught[0].value if len(caught) == 1 and sure else None
-                frame.variables[name] = value or Unknown("exception")
-            frame.branches.append("except" if kind is None else f"except {self.source(frame, kind)}")
-            if self.block(block, frame):
-                states.append((frame.variables, self.heap))
-            frame.branches.pop()
-            escaped = [raising for raising in escaped if self.catches(kind, raising.cls, frame) is not True]
-            if certain and sure and not escaped:
-                break
-        return [raising for raising in escaped if not any(self.catches(k, raising.cls, frame) for k, _, _ in handlers)]
-
-    def catches(self, kind: Expr | None, cls: Class | str, frame: Frame) -> bool | None:
-        """Whether `except kind` catches an exception of the class; the empty class is one that is not known."""
-        if kind is None:
-            return True
-        value = self.evaluate(kind, frame)
-        options = value.items if isinstance(value, Seq) else (value,)
-        chain = self.class_chain(cls)
-        answer: bool | None = False
-        for option in options:
-            match option:
-                case Callable(target=Class() as handled):
-                    held: bool | None = handled in chain
-                case Named(name=name):
-                    bare = exceptions.ALIASES.get(name.removeprefix("builtins."), name.removeprefix("builtins."))
-                    held = bare in chain
-                    if not held and bare not in exceptions.BUILTIN and bare not in exceptions.NAMED:
-                        held = None
-                case _:
-                    held = None
-            if held is True:
-                return True
-            if held is None:
-                answer = None
-        return None if cls == "" else answer
-
-    def _with(self, statement: Stmt, frame: Frame) -> bool:
-        _, _, _, items, body = statement
-        saved = self.ambient
-        quiet = 0
-        for context, target in items:
-            value = self.evaluate(context, frame)
-            if self.swallows(context, value, frame):
-                quiet += 1
-            self.enter(context, value, frame)
-            if target is not None:
-                self.assign(target, self.entered(value, frame), frame)
-        frame.quiet += quiet
-        before = len(frame.raises)
-        falls = self.block(body, frame)
-        frame.quiet -= quiet
-        self.ambient = saved
-        if quiet:
-            del frame.raises[before:]
-            return True
-        return falls
 
     _statements: dict[int, Handler[[Any, Stmt, Frame], bool]] = {  # noqa: RUF012 a constant table
         ir.EXPRESSION: _expression,
@@ -523,10 +280,10 @@ class Statements(Narrowing, Core):
         ir.RAISE: _raise,
         ir.ASSERT: _assert,
         ir.IF: _if,
-        ir.WHILE: _while,
-        ir.FOR: _for,
-        ir.TRY: _try,
-        ir.WITH: _with,
+        ir.WHILE: lambda self, *args: self._while(*args),
+        ir.FOR: lambda self, *args: self._for(*args),
+        ir.TRY: lambda self, *args: self._try(*args),
+        ir.WITH: lambda self, *args: self._with(*args),
         ir.FUNCTION: _function,
         ir.CLASS: _class,
         ir.IMPORT: _import,
@@ -556,52 +313,3 @@ def exits(block: Block) -> bool:
 
 def _is_guard(block: Block) -> bool:
     return any(statement[0] == ir.RAISE for statement in block)
-
-
-def _target_names(target: Expr) -> list[str]:
-    match target[0]:
-        case ir.NAME:
-            return [target[3]]
-        case ir.TUPLE | ir.LIST:
-            return [name for item in target[3] for name in _target_names(item)]
-        case ir.STAR:
-            return _target_names(target[3])
-        case _:
-            return []
-
-
-def _touched(statement: Stmt) -> list[str]:
-    """Names whose object a statement changes: `x.append(…)`, `x[i] = …`, `x.a += …`."""
-    found: list[str] = []
-    match statement[0]:
-        case ir.ASSIGN:
-            targets: tuple[Expr, ...] = statement[3]
-        case ir.AUGMENTED | ir.ANNOTATED:
-            targets = (statement[3],)
-        case ir.EXPRESSION if statement[3][0] == ir.CALL and statement[3][3][0] == ir.ATTRIBUTE:
-            targets = (statement[3][3],)
-        case _:
-            targets = ()
-    for target in targets:
-        base = target
-        while base[0] in {ir.ATTRIBUTE, ir.SUBSCRIPT}:
-            base = base[3]
-        if base is not target and base[0] == ir.NAME:
-            found.append(base[3])
-    return found
-
-
-def _between(entry: State, at_end: State) -> State:
-    """The state at an unknown point between two."""
-    variables = {
-        name: entry[0][name] if entry[0].get(name) is value else Unknown("try") for name, value in at_end[0].items()
-    }
-    heap = {
-        uid: contents if entry[1].get(uid) is contents else UNKNOWN_CONTENTS[_kind_of(contents)]
-        for uid, contents in at_end[1].items()
-    }
-    return variables, heap
-
-
-def _kind_of(contents: object) -> str:
-    return {"ListObject": "list", "SetObject": "set", "DictObject": "dict"}.get(type(contents).__name__, "instance")

@@ -1,0 +1,192 @@
+"""Loops: unrolled over known items, else run once on what holds in any round."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from raiselens_server.foresee.frames import Loop
+from raiselens_server.foresee.narrowing import Narrowing
+from raiselens_server.foresee.objects import Pending, kind_of
+from raiselens_server.source import ir
+from raiselens_server.source.lower import bound_by
+from raiselens_server.source.module import flatten
+from raiselens_server.values import lattice
+from raiselens_server.values.lattice import Callable, Const, Ref, Unknown, Value
+
+if TYPE_CHECKING:
+    from raiselens_server.foresee.core import State
+    from raiselens_server.foresee.frames import Frame
+    from raiselens_server.source.ir import Block, Expr, Stmt
+
+UNROLL_LIMIT: Final = 16
+
+
+class Loops(Narrowing):
+    """Runs loops."""
+
+    def _while(self, statement: Stmt, frame: Frame) -> bool:
+        _, _, _, test, body, orelse = statement
+        forever = test[0] == ir.CONST and bool(test[3])
+        self._havoc(body, frame)
+        answer = self.test(test, frame)
+        if answer is False:
+            return self.block(orelse, frame)
+        entry = self.snapshot(frame)
+        loop = Loop()
+        frame.loops.append(loop)
+        self.refine(test, True, frame)
+        before = len(frame.raises)
+        frame.branches.append(self.source(frame, test)) if answer is None else None
+        falls = self.block(body, frame)
+        frame.branches.pop() if answer is None else None
+        frame.loops.pop()
+        if len(frame.raises) > before:
+            frame.unsure = True
+        after = self.snapshot(frame)
+        self._forget_changed(entry[1], frame)
+        states: list[State] = [*loop.breaks]
+        if not forever:
+            self.restore(frame, (entry[0], {**entry[1], **self.heap}))
+            self._havoc(body, frame)
+            if self.block(orelse, frame):
+                states.append((frame.variables, self.heap))
+        elif not loop.breaks:
+            # An endless loop leaves by break, return or raise only; a raise on its first round is certain.
+            return False
+        del falls, after
+        self.restore(frame, self.join_states(states))
+        self._havoc(body, frame)
+        return True
+
+    def _for(self, statement: Stmt, frame: Frame) -> bool:
+        _, _, _, target, iterable, body, orelse = statement
+        value = self.iterate(self.evaluate(iterable, frame), frame)
+        if value is not None and len(value) <= UNROLL_LIMIT:
+            return self._unrolled(value, target, body, orelse, frame)
+        return self._unknown_rounds(value, target, body, orelse, frame)
+
+    def iterate(self, value: Value, frame: Frame) -> tuple[Value, ...] | None:
+        """The items that iterating gives, None where their number is not known. Runs a generator's beginning."""
+        if isinstance(value, Callable) and isinstance(value.target, Pending) and value.target.generator:
+            self.run_pending(value.target, frame)
+            return None
+        items = self.items_of(value)
+        if items is None:
+            items = self.rows_of(value)
+        return items
+
+    def _unrolled(self, items: tuple[Value, ...], target: Expr, body: Block, orelse: Block, frame: Frame) -> bool:
+        leaving: list[State] = []
+        falls = True
+        depth = len(frame.conditions)
+        for item in items:
+            self.assign(target, item, frame)
+            loop = Loop()
+            frame.loops.append(loop)
+            ends = self.block(body, frame)
+            frame.loops.pop()
+            leaving.extend(loop.breaks)
+            states = loop.continues
+            if ends:
+                states.append((frame.variables, self.heap))
+            del frame.conditions[depth:]
+            if not states:
+                falls = False
+                break
+            self.restore(frame, self.join_states(states))
+        if falls:
+            falls = self.block(orelse, frame)
+        if falls:
+            leaving.append((frame.variables, self.heap))
+        if not leaving:
+            return False
+        self.restore(frame, self.join_states(leaving))
+        return True
+
+    def _unknown_rounds(
+        self, items: tuple[Value, ...] | None, target: Expr, body: Block, orelse: Block, frame: Frame
+    ) -> bool:
+        entry = self.snapshot(frame)
+        self._havoc(body, frame)
+        element: Value = Unknown("loop-item")
+        if items is not None and items and all(isinstance(i, Const) and isinstance(i.value, int) for i in items):
+            element = lattice.Opaque("int")
+        self.assign(target, element, frame)
+        loop = Loop()
+        frame.loops.append(loop)
+        before, depth = len(frame.raises), len(frame.conditions)
+        start = dict(self.heap)
+        self.block(body, frame)
+        frame.loops.pop()
+        del frame.conditions[depth:]
+        if len(frame.raises) > before:
+            frame.unsure = True
+        self._forget_changed(start, frame)
+        heap = self.heap
+        self.restore(frame, (entry[0], heap))
+        self._havoc(body, frame)
+        for name in _target_names(target):
+            frame.variables[name] = Unknown("loop-item")
+        states: list[State] = [(dict(v), dict(h)) for v, h in loop.breaks]
+        if self.block(orelse, frame):
+            states.append((frame.variables, self.heap))
+        if not states:
+            return False
+        self.restore(frame, self.join_states(states))
+        self._havoc(body, frame)
+        return True
+
+    def _havoc(self, body: Block, frame: Frame) -> None:
+        """Forget what a loop's body may change, so that what is kept holds in any round."""
+        for statement in flatten(body):
+            for name in bound_by(statement):
+                if name in frame.variables:
+                    frame.variables[name] = Unknown("loop")
+            for name in _touched(statement):
+                value = frame.variables.get(name)
+                if value is not None:
+                    self.forget(value)
+
+    def _forget_changed(self, before: dict[int, Any], frame: Frame) -> None:
+        for uid, contents in list(self.heap.items()):
+            old = before.get(uid)
+            if old is not None and old is not contents:
+                for value in [*frame.variables.values()]:
+                    if isinstance(value, Ref) and value.uid == uid:
+                        self.forget(value)
+                        break
+                else:
+                    self.forget(Ref(uid, kind_of(contents)))
+
+
+def _target_names(target: Expr) -> list[str]:
+    match target[0]:
+        case ir.NAME:
+            return [target[3]]
+        case ir.TUPLE | ir.LIST:
+            return [name for item in target[3] for name in _target_names(item)]
+        case ir.STAR:
+            return _target_names(target[3])
+        case _:
+            return []
+
+
+def _touched(statement: Stmt) -> list[str]:
+    """Names whose object a statement changes: `x.append(…)`, `x[i] = …`, `x.a += …`."""
+    found: list[str] = []
+    match statement[0]:
+        case ir.ASSIGN:
+            targets: tuple[Expr, ...] = statement[3]
+        case ir.AUGMENTED | ir.ANNOTATED:
+            targets = (statement[3],)
+        case ir.EXPRESSION if statement[3][0] == ir.CALL and statement[3][3][0] == ir.ATTRIBUTE:
+            targets = (statement[3][3],)
+        case _:
+            targets = ()
+    for target in targets:
+        base = target
+        while base[0] in {ir.ATTRIBUTE, ir.SUBSCRIPT}:
+            base = base[3]
+        if base is not target and base[0] == ir.NAME:
+            found.append(base[3])
+    return found

@@ -1,0 +1,180 @@
+"""What the parts of the interpreter may ask of each other: declared here once, supplied by one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raiselens_server.foresee import strings
+    from raiselens_server.foresee.binding import Arguments
+    from raiselens_server.foresee.frames import Frame, Raising
+    from raiselens_server.foresee.objects import Class, Function, Pending
+    from raiselens_server.source.ir import Block, Expr, Stmt
+    from raiselens_server.values import ops
+    from raiselens_server.values.lattice import (
+        HolePart,
+        Ref,
+        Value,
+    )
+
+
+class Parts:
+    """The seams; `Run` fills every one."""
+
+    def evaluate(self, expr: Expr, frame: Frame) -> Value:
+        """The value of an expression. Raises `Raising` where it certainly raises."""
+        raise NotImplementedError
+
+    def block(self, block: Block, frame: Frame) -> bool:
+        """Run statements; False where control certainly does not reach their end."""
+        raise NotImplementedError
+
+    def assign(self, target: Expr, value: Value, frame: Frame) -> None:
+        """Bind an assignment target."""
+        raise NotImplementedError
+
+    def call(self, function: Value, positional: list[Value], keywords: list[tuple[str, Value]], frame: Frame) -> Value:
+        """Call a value with known argument structure."""
+        raise NotImplementedError
+
+    def load_attribute(self, value: Value, name: str, frame: Frame, expr: Expr | None = None) -> Value:
+        """`value.name`."""
+        raise NotImplementedError
+
+    def report(self, raising: Raising, frame: Frame) -> bool:
+        """Take a certain raise that arrived in a root; False where a handler there may catch it."""
+        raise NotImplementedError
+
+    def binary(self, op: str, left: Value, right: Value, expr: Expr, frame: Frame) -> Value:
+        """`left op right`."""
+        raise NotImplementedError
+
+    def outcome(self, outcome: ops.Outcome, expr: Expr, frame: Frame, callee: str) -> Value:
+        """Take what an operation rule says."""
+        raise NotImplementedError
+
+    def store_attribute(self, receiver: Value, name: str, value: Value, frame: Frame) -> None:
+        """`receiver.name = value`."""
+        raise NotImplementedError
+
+    def iterate(self, value: Value, frame: Frame) -> tuple[Value, ...] | None:
+        """The items that iterating gives."""
+        raise NotImplementedError
+
+    def test(self, expr: Expr, frame: Frame) -> bool | None:
+        """What `bool(expr)` must be."""
+        raise NotImplementedError
+
+    def equal(self, left: Value, right: Value) -> bool | None:
+        """Whether `left == right` must hold."""
+        raise NotImplementedError
+
+    def decorate(self, value: Value, decorators: tuple[Expr, ...], frame: Frame) -> Value:
+        """Apply decorators."""
+        raise NotImplementedError
+
+    def text_of(self, value: Value, conversion: str, spec: str | None, source: str) -> strings.Parts:
+        """How a value prints."""
+        raise NotImplementedError
+
+    def class_chain(self, cls: Class | str) -> tuple[Class | str, ...]:
+        """A class and its bases."""
+        raise NotImplementedError
+
+    def printable(self, value: Value) -> Value:
+        """The value as it prints."""
+        raise NotImplementedError
+
+    def call_builtin(
+        self, name: str, positional: list[Value], keywords: list[tuple[str, Value]], frame: Frame
+    ) -> Value | None:
+        """A builtin function or class, or a known function of the standard library; None where there is no rule."""
+        raise NotImplementedError
+
+    def call_method(
+        self, name: str, receiver: Value, positional: list[Value], keywords: list[tuple[str, Value]], frame: Frame
+    ) -> Value | None:
+        """A method of a builtin type, `list.append`; None where there is no rule."""
+        raise NotImplementedError
+
+    def expand(self, items: tuple[Expr, ...], frame: Frame) -> list[Value] | None:
+        """Evaluate items, stars expanded."""
+        raise NotImplementedError
+
+    def exception_text(self, value: Ref) -> Value | None:
+        """`str()` of an exception instance."""
+        raise NotImplementedError
+
+    def run_pending(self, pending: Pending, frame: Frame) -> Value:
+        """Run the body of a coroutine or generator."""
+        raise NotImplementedError
+
+    def refine(self, test: Expr, taken: bool, frame: Frame) -> None:
+        """Narrow the names that `test` speaks of; supplied by the statements."""
+        raise NotImplementedError
+
+    def subscript(self, value: Value, index: Value, expr: Expr, frame: Frame) -> Value:
+        """`value[index]`."""
+        raise NotImplementedError
+
+    def _comprehension(self, expr: Expr, frame: Frame) -> Value:
+        raise NotImplementedError
+
+    def _call(self, expr: Expr, frame: Frame) -> Value:
+        raise NotImplementedError
+
+    def lookup(self, name: str, frame: Frame) -> Value:
+        """The value of a name."""
+        raise NotImplementedError
+
+    def identical(self, left: Value, right: Value) -> bool | None:
+        """Whether `left is right` must hold."""
+        raise NotImplementedError
+
+    def is_instance(self, value: Value, cls: Value) -> bool | None:
+        """Whether `isinstance(value, cls)` must hold."""
+        raise NotImplementedError
+
+    def augment(self, statement: Stmt, frame: Frame) -> None:
+        """`target op= value`."""
+        raise NotImplementedError
+
+    def exception_of(self, value: Value, frame: Frame, expr: Expr) -> tuple[Class | str, tuple[str | HolePart, ...]]:
+        """Class and message of what a `raise` raises."""
+        raise NotImplementedError
+
+    def rows_of(self, value: Value) -> tuple[Value, ...] | None:
+        """The rows of a tensor with a known first size."""
+        raise NotImplementedError
+
+    def swallows(self, context: Expr, value: Value, frame: Frame) -> bool:
+        """Whether a context manager may swallow or expect an exception: `pytest.raises`, `suppress`."""
+        raise NotImplementedError
+
+    def enter(self, context: Expr, value: Value, frame: Frame) -> None:
+        """What entering a context manager changes: the ambient device."""
+        raise NotImplementedError
+
+    def entered(self, value: Value, frame: Frame) -> Value:
+        """What `with … as name` binds."""
+        raise NotImplementedError
+
+    def reached_from(self, target: object) -> tuple[Value, ...]:
+        """The objects that calling `target` may change: receivers, bound arguments, what closures capture."""
+        raise NotImplementedError
+
+    def not_followed(self, arguments: Arguments, cause: str) -> Value:
+        """The result of a call that is not followed: its arguments are out of sight from now on."""
+        raise NotImplementedError
+
+    def invoke(self, function: Function, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
+        """Bind and run a function of followed source."""
+        raise NotImplementedError
+
+    def instantiate(self, cls: Class, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
+        """Make an instance of a followed class."""
+        raise NotImplementedError
+
+    def call_instance(self, ref: Ref, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
+        """Call an object."""
+        raise NotImplementedError
