@@ -19,7 +19,7 @@ from raiselens_server.foresee.objects import (
     Wrapped,
 )
 from raiselens_server.source import ir
-from raiselens_server.source.lower import bound_by
+from raiselens_server.source.bindings import bound_by
 from raiselens_server.values import ops
 from raiselens_server.values.lattice import (
     Array,

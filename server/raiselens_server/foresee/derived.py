@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raiselens_server.source import ir
-from raiselens_server.source.lower import bound_by
+from raiselens_server.source.bindings import bound_by
 from raiselens_server.source.module import flatten
 
 if TYPE_CHECKING:

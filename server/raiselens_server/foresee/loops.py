@@ -8,7 +8,7 @@ from raiselens_server.foresee.frames import Loop
 from raiselens_server.foresee.narrowing import Narrowing
 from raiselens_server.foresee.objects import Pending, kind_of
 from raiselens_server.source import ir
-from raiselens_server.source.lower import bound_by
+from raiselens_server.source.bindings import bound_by
 from raiselens_server.source.module import flatten
 from raiselens_server.values import lattice
 from raiselens_server.values.lattice import Callable, Const, Ref, Unknown, Value

@@ -9,7 +9,7 @@ from raiselens_server.foresee.frames import Condition, Raising
 from raiselens_server.foresee.narrowing import Narrowing
 from raiselens_server.foresee.objects import Class, Function
 from raiselens_server.source import ir
-from raiselens_server.source.lower import bound_by
+from raiselens_server.source.bindings import bound_by
 from raiselens_server.values import lattice
 from raiselens_server.values.lattice import Callable, HolePart, Unknown
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from raiselens_server.error import Span
 from raiselens_server.source import ir
-from raiselens_server.source.lower import Lowering, bound_by
+from raiselens_server.source.bindings import bound_by
+from raiselens_server.source.lower import Lowering
 from raiselens_server.source.patches import replaced_names
 from raiselens_server.source.syntax import parse
 from raiselens_server.source.units import ClassUnit, FunctionUnit
