@@ -20,6 +20,7 @@ from raiselens_server.error import (
 from raiselens_server.foresee import exceptions
 from raiselens_server.foresee.core import names_in
 from raiselens_server.foresee.run import Run
+from raiselens_server.foresee.statements import asks_version
 from raiselens_server.foresee.templates import message_template
 from raiselens_server.source import ir
 from raiselens_server.values import dims, dtypes
@@ -73,7 +74,7 @@ class RootRun(Run):
         level = self._blamed(raising)
         if level is None or not raising.class_name or not exceptions.reported(self.class_chain(raising.cls)):
             return False
-        if not self._decided_by_caller(raising, level) or any(_asks_version(text) for text in frame.branches):
+        if not self._decided_by_caller(raising, level) or self._for_other_versions(frame):
             return False
         self.findings.append(Finding(self._error(raising, level, frame), raising, level))
         return True
@@ -102,13 +103,16 @@ class RootRun(Run):
             name in guard.frame.derived for name in names_in(header(guard.statement))
         )
 
+    def _for_other_versions(self, frame: Frame) -> bool:
+        return frame.for_versions or any(asks_version(text) for text in frame.branches)
+
     def _hands_over(self, raising: Raising) -> bool:
         """Whether the guard only asks if it was given something to raise about: `if reasons: raise …`.
 
         Such a helper is called in order to raise, with the message or the list of complaints as its argument.
         """
         test = raising.test
-        if test is None or test[0] != ir.NAME:
+        if test is None or test[0] != ir.NAME or _is_matched(test, raising.levels[-1]):
             return False
         value = raising.variables.get(test[3])
         return isinstance(value, (Ref, Text)) or (isinstance(value, Const) and isinstance(value.value, str))
@@ -204,10 +208,13 @@ class RootRun(Run):
         return (Related(Place(site.file, module.span(site.start, site.end)), f"`{param}` {text} here"),)
 
 
-def _asks_version(test: str) -> bool:
-    """Whether a branch is for some versions of a library: the installed one may not be among them."""
-    lowered = test.lower()
-    return "version" in lowered or "release" in lowered
+def _is_matched(test: Expr, guard: Level) -> bool:
+    """Whether a test is the subject of a `match`, which asks for more than whether there is one."""
+    from raiselens_server.source.module import flatten
+
+    function = guard.frame.function
+    block = guard.frame.module.block if function is None else function.unit.body.block
+    return any(statement[0] == ir.MATCH and statement[3] is test for statement in flatten(block))
 
 
 def deciding_site(value: Tensor, condition: str) -> tuple[Site | None, str]:
