@@ -269,7 +269,10 @@ class Attributes(Core):
             return Unknown("virtual")
         value = member[0]
         if isinstance(value, Callable) and isinstance(value.target, Function):
-            return Callable(Bound(value.target, ref), value.name)
+            # A generated constructor puts a field's default on the instance, where a function is bound to nobody.
+            fields = self.data_fields(cls) or ()
+            bound = not any(field.name == name for field in fields)
+            return Callable(Bound(value.target, ref), value.name) if bound else value
         if isinstance(value, Named):
             return Callable(Bound(value.name, ref), name)
         return Unknown("class-default") if contents.open else value

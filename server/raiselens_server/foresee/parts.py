@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from raiselens_server.foresee import strings
     from raiselens_server.foresee.binding import Arguments
     from raiselens_server.foresee.frames import Frame, Raising
-    from raiselens_server.foresee.objects import Class, Function, Pending
+    from raiselens_server.foresee.objects import Class, DataField, Function, Pending
     from raiselens_server.source.ir import Block, Expr, Stmt
     from raiselens_server.values import ops
     from raiselens_server.values.lattice import (
@@ -161,6 +161,10 @@ class Parts:
 
     def reached_from(self, target: object) -> tuple[Value, ...]:
         """The objects that calling `target` may change: receivers, bound arguments, what closures capture."""
+        raise NotImplementedError
+
+    def data_fields(self, cls: Class) -> tuple[DataField, ...] | None:
+        """The fields of a generated constructor."""
         raise NotImplementedError
 
     def not_followed(self, arguments: Arguments, cause: str) -> Value:

@@ -222,13 +222,9 @@ class Statements(Narrowing, Core):
         if not states:
             return False
         self.restore(frame, self.join_states(states))
-        if len(states) == 1:
-            # One side has left for good: what follows runs under the other's condition.
-            self._follow(test, states[0] is not None, frame)
+        if len(states) == 1 and asks_version(text):
+            frame.for_versions = True
         return True
-
-    def _follow(self, test: Expr, reached: bool, frame: Frame) -> None:
-        return
 
     def _match(self, statement: Stmt, frame: Frame) -> bool:
         subject = self.evaluate(statement[3], frame)
@@ -297,6 +293,12 @@ class Statements(Narrowing, Core):
         ir.MATCH: _match,
         ir.UNREAD: _unread,
     }
+
+
+def asks_version(test: str) -> bool:
+    """Whether a branch is for some versions of a library: the installed one may not be among them."""
+    lowered = test.lower()
+    return "version" in lowered or "release" in lowered
 
 
 def exits(block: Block) -> bool:

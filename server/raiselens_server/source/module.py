@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raiselens_server.source.ir import Block, Expr, Stmt
 
 
-_GLOBAL_LINE: Final = re.compile(rb"global[ \t]+([\w, \t]+)")
+_GLOBAL_LINE: Final = re.compile(rb"global(?:[ \t]|\\\r?\n)+((?:[\w, \t]|\\\r?\n)+)")
 
 
 class Module:
@@ -76,7 +76,8 @@ class Module:
         """
         names: set[str] = set()
         for match in _GLOBAL_LINE.finditer(self.source):
-            names.update(name.strip() for name in match.group(1).decode("utf-8", "replace").split(","))
+            listed = match.group(1).decode("utf-8", "replace").replace("\\", " ")
+            names.update(name.strip() for name in listed.split(","))
         return frozenset(names)
 
     @cached_property
