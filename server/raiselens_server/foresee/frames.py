@@ -27,8 +27,8 @@ class Frame:
 
     `raises` are the raises that end some path here and are not handled; `returns` the values of the paths that return,
     with the heap at that point. `unsure` is set once a guard in here, or in a callee, was not decided.
-    `branches` are the undecided tests of the branches the run is on, as text; only a root's are kept. `for_versions`: a
-    test of a version has sent other versions away.
+    `branches` are the undecided tests of the branches the run is on, as text; only a root's are kept. `tests` are those tests
+    themselves, `passed` the undecided ones whose other branch has left.
     """
 
     function: Function | None
@@ -55,7 +55,8 @@ class Frame:
     unsure: bool = False
     yielded: bool = False
     live: bool = False
-    for_versions: bool = False
+    tests: list[Expr] = field(default_factory=list)
+    passed: list[Expr] = field(default_factory=list)
 
     @property
     def root(self) -> bool:

@@ -20,8 +20,8 @@ from raiselens_server.error import (
 from raiselens_server.foresee import exceptions
 from raiselens_server.foresee.core import names_in
 from raiselens_server.foresee.run import Run
-from raiselens_server.foresee.statements import asks_version
 from raiselens_server.foresee.templates import message_template
+from raiselens_server.foresee.versions import for_other_versions
 from raiselens_server.source import ir
 from raiselens_server.values import dims, dtypes
 from raiselens_server.values.lattice import Const, HolePart, Ref, Tensor, Text
@@ -74,7 +74,7 @@ class RootRun(Run):
         level = self._blamed(raising)
         if level is None or not raising.class_name or not exceptions.reported(self.class_chain(raising.cls)):
             return False
-        if not self._decided_by_caller(raising, level) or self._for_other_versions(frame):
+        if not self._decided_by_caller(raising, level) or for_other_versions(frame):
             return False
         self.findings.append(Finding(self._error(raising, level, frame), raising, level))
         return True
@@ -102,9 +102,6 @@ class RootRun(Run):
         return raising.implicit != "binding" and any(
             name in guard.frame.derived for name in names_in(header(guard.statement))
         )
-
-    def _for_other_versions(self, frame: Frame) -> bool:
-        return frame.for_versions or any(asks_version(text) for text in frame.branches)
 
     def _hands_over(self, raising: Raising) -> bool:
         """Whether the guard only asks if it was given something to raise about: `if reasons: raise …`.

@@ -212,7 +212,9 @@ class Statements(Narrowing, Core):
             self.restore(frame, (dict(entry[0]), dict(entry[1])))
             self.refine(test, taken, frame)
             frame.branches.append(text if taken else f"not ({text})")
+            frame.tests.append(test)
             falls = self.block(block, frame)
+            frame.tests.pop()
             frame.branches.pop()
             del frame.conditions[depth:]
             if falls:
@@ -222,8 +224,8 @@ class Statements(Narrowing, Core):
         if not states:
             return False
         self.restore(frame, self.join_states(states))
-        if len(states) == 1 and asks_version(text):
-            frame.for_versions = True
+        if len(states) == 1:
+            frame.passed.append(test)
         return True
 
     def _match(self, statement: Stmt, frame: Frame) -> bool:
@@ -293,12 +295,6 @@ class Statements(Narrowing, Core):
         ir.MATCH: _match,
         ir.UNREAD: _unread,
     }
-
-
-def asks_version(test: str) -> bool:
-    """Whether a branch is for some versions of a library: the installed one may not be among them."""
-    lowered = test.lower()
-    return "version" in lowered or "release" in lowered
 
 
 def exits(block: Block) -> bool:
