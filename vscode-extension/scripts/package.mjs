@@ -26,7 +26,7 @@ mkdirSync(`${repository}dist`, { recursive: true });
 copyFileSync(`${repository}LICENSE`, `${extension}LICENSE`);
 run(python, "scripts/bundle.py", target);
 run(process.execPath, "esbuild.mjs", "--minify");
-run("node_modules/.bin/vsce", "package", "--no-dependencies", "--allow-missing-repository", "--target", target, "--out", output);
+run("node_modules/.bin/vsce", "package", "--no-dependencies", "--allow-missing-repository", "--no-rewrite-relative-links", "--target", target, "--out", output);
 
 const size = (statSync(output).size / 1e6).toFixed(1);
 const sum = createHash("sha256").update(readFileSync(output)).digest("hex");

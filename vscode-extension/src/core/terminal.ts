@@ -23,7 +23,7 @@ export class TerminalBuffer {
       return;
     }
     const joint = this.tail + fresh;
-    if (SIGNS.some((sign) => joint.includes(sign))) {
+    if (SIGNS.some((sign) => endsBehind(joint, sign, this.tail.length))) {
       this.signs++;
     }
     this.tail = fresh.length >= CARRIED ? fresh.slice(-CARRIED) : joint.slice(-CARRIED);
@@ -66,6 +66,12 @@ export class TerminalBuffer {
     }
     return this.alternate ? kept : kept + data.slice(from);
   }
+}
+
+/** Whether `sign` occurs in `text` with its end behind `seen` characters: what was seen before counts once. */
+function endsBehind(text: string, sign: string, seen: number): boolean {
+  const last = text.lastIndexOf(sign);
+  return last >= 0 && last + sign.length > seen;
 }
 
 export const LONGEST_LINE = 4000;
