@@ -58,11 +58,12 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A local value, kept where something kept reads it."""
+    """A local value, kept where something kept reads it, or where it `unpacks`: that may raise on its own."""
 
     text: str
     binds: frozenset[str]
     reads: frozenset[str]
+    unpacks: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +281,9 @@ class _Walk:
             return
         names = frozenset(self.effects.bound(statement))
         self.known |= names
-        yield Assignment(f"{written(target)} = {written(value)}", names, frozenset(read_names(value)))
+        yield Assignment(
+            f"{written(target)} = {written(value)}", names, frozenset(read_names(value)), target.type != "identifier"
+        )
 
     def _opaque(self, node: Node) -> Iterator[Item]:
         """A statement that is left out: what it binds is gone, what it touches is not what it was."""
@@ -388,7 +391,7 @@ def _flat(items: Sequence[Item]) -> Iterator[Item]:
 
 def _reads(item: Item) -> frozenset[str]:
     match item:
-        case Statement(reads=reads):
+        case Statement(reads=reads) | Assignment(reads=reads, unpacks=True):
             return reads
         case Compound(branches=branches) if _guards(item) or _ends(item):
             return frozenset(name for branch in branches for name in branch.reads)
@@ -455,8 +458,8 @@ def _lines(items: Sequence[Item], needed: set[str]) -> Iterator[str]:
         match item:
             case Statement(text=text):
                 yield text
-            case Assignment(text=text, binds=binds):
-                if binds & needed:
+            case Assignment(text=text, binds=binds, unpacks=unpacks):
+                if unpacks or binds & needed:
                     yield text
             case Touch(names=names):
                 if names & needed:

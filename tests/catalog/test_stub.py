@@ -91,6 +91,22 @@ CASES = {
             return UNKNOWN
         """,
     ),
+    "an unpacking may raise on its own": (
+        """
+        def f(x):
+            rows, columns = x.shape
+            size = x.numel()
+            if x.stride(0) == 0:
+                raise ValueError("expanded")
+        """,
+        """
+        def f(x):
+            rows, columns = x.shape
+            if x.stride(0) == 0:
+                raise ValueError("expanded")
+            return UNKNOWN
+        """,
+    ),
     "a way out stays one": (
         """
         def f(x, y):
