@@ -121,9 +121,7 @@ class Access(Core):
         self.escape(value)
         if target[4] != "data":
             return
-        for name, held in list(frame.variables.items()):
-            if held is receiver or (isinstance(held, Tensor) and held == receiver):
-                frame.variables[name] = Unknown("data-swap")
+        self.change_tensor(receiver, Unknown("data-swap"), frame)
 
     def _unpack(self, target: Expr, value: Value, frame: Frame) -> None:
         parts = target[3]
@@ -247,6 +245,8 @@ class Access(Core):
             results = self._rounds(clauses, element, kind, frame)
         finally:
             frame.variables = saved
+            if b":=" in frame.module.source[frame.base + expr[1] : frame.base + expr[2]]:
+                saved.update({name: Unknown("comprehension") for name in _walrus_names(expr)})
         if kind == "dict":
             known = results is not None and all(isinstance(r, Seq) and settled(r.items[0]) for r in results)
             pairs = {r.items[0]: r.items[1] for r in results or () if isinstance(r, Seq)} if known else None
@@ -305,6 +305,14 @@ def _bounds(index: Slice) -> slice | None:
             case _:
                 return None
     return None if parts[2] == 0 else slice(*parts)
+
+
+def _walrus_names(node: object) -> set[str]:
+    """The names that `:=` binds in an expression: in a comprehension, those of the scope around it."""
+    if not isinstance(node, tuple) or not node:
+        return set()
+    found = {node[3]} if node[0] == ir.WALRUS and len(node) == 5 and isinstance(node[3], str) else set()
+    return found.union(*(_walrus_names(part) for part in node if isinstance(part, tuple)))
 
 
 __all__ = ["Access", "InstanceObject", "Int"]

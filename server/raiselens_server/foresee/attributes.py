@@ -263,6 +263,8 @@ class Attributes(Core):
             return found
         if not isinstance(cls, Class):
             return Callable(Bound(f"{cls}.{name}", ref), name)
+        if name == "__dict__":
+            self.escape(ref)
         if name == "__dict__" or member is None:
             return Unknown("attribute")
         if not contents.exact:

@@ -284,6 +284,15 @@ class Builtins(Attributes):
                     self.escape(each)
         return lattice.NONE
 
+    def _builtin_exec(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+        """What runs text, or hands out the scope itself, may bind any name of it."""
+        live = self.live.get(frame.module.path)
+        for scope in (frame, *((live,) if live is not None else ())):
+            for name, value in scope.variables.items():
+                if not isinstance(value, Callable):
+                    scope.variables[name] = Unknown("exec")
+        return Unknown("builtin")
+
     def _builtin_callable(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         match args[0]:
             case Callable(target=Function() | Class() | Bound()):
@@ -382,6 +391,8 @@ class Builtins(Attributes):
         "hasattr": _builtin_hasattr,
         "setattr": _builtin_setattr,
         "callable": _builtin_callable,
+        "exec": _builtin_exec,
+        "globals": _builtin_exec,
         "print": _builtin_print,
         "torch.is_grad_enabled": _some_bool,
         "torch.is_inference_mode_enabled": _some_bool,

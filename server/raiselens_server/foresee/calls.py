@@ -60,7 +60,10 @@ class Calls(Running):
         frame.at, frame.node = frame.base + expr[1], expr
         if isinstance(function, Unknown) and expr[3][0] == ir.ATTRIBUTE and _is_chain(expr[3][3]):
             # A method that is not followed may change what it is called on.
-            self.forget(self.evaluate(expr[3][3], frame))
+            receiver = self.evaluate(expr[3][3], frame)
+            self.forget(receiver)
+            if isinstance(receiver, Tensor) and expr[3][4].endswith("_"):
+                self.change_tensor(receiver, Unknown("in-place"), frame)
         arguments = Arguments(tuple(positional), tuple(keywords), open_positional, open_keywords)
         value = self.apply(function, arguments, frame, expr)
         return self.placed(value, frame, expr)
@@ -190,7 +193,10 @@ class Calls(Running):
             self.escape(receiver)
             return self.not_followed(arguments, "starred")
         if isinstance(receiver, (Tensor, lattice.Array, lattice.DType, lattice.Device)):
-            return self.operation(name, [receiver, *positional], keywords, frame, expr)
+            result = self.operation(name, [receiver, *positional], keywords, frame, expr)
+            if name.endswith("_") and isinstance(receiver, Tensor):
+                self.change_tensor(receiver, result, frame)
+            return result
         found = self.call_method(name, receiver, positional, keywords, frame)
         if found is not None:
             return found

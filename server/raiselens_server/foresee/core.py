@@ -7,6 +7,7 @@ declares here what the others may call.
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raiselens_server.foresee.frames import Raising
@@ -211,6 +212,24 @@ class Core(Parts):
     def escape(self, value: Value) -> None:
         """`value` is handed to code that is not followed."""
         self.forget(value, escapes=True)
+
+    def change_tensor(self, tensor: Tensor, now: Value, frame: Frame) -> None:
+        """`tensor` itself has become `now`, wherever it is held; what only equals it may be the same one."""
+        if now == tensor:
+            return
+        current: Frame | None = frame
+        while current is not None:
+            for name, held in list(current.variables.items()):
+                if held is tensor:
+                    current.variables[name] = now
+                elif isinstance(held, Tensor) and held == tensor:
+                    current.variables[name] = Unknown("in-place")
+            current = current.caller
+        for uid, contents in list(self.heap.items()):
+            if isinstance(contents, InstanceObject) and any(value == tensor for _, value in contents.attributes):
+                kept = tuple((name, value) for name, value in contents.attributes if value != tensor)
+                changed = tuple((name, Unknown("in-place")) for name, value in contents.attributes if value == tensor)
+                self.heap[uid] = replace(contents, attributes=(*kept, *changed))
 
     def truth(self, value: Value) -> bool | None:
         """What `bool(value)` must be; containers by what they hold."""
