@@ -193,7 +193,7 @@ def _document(heading: str, base: str, body: str) -> str:
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <a href="{base}index.html">Raiselens</a>
-<form class="search" role="search" onsubmit="return false">
+<form class="search" role="search">
 <label for="search">Search errors</label>
 <input id="search" type="search" autocomplete="off" placeholder="message, class or library">
 </form>
