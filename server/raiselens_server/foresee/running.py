@@ -77,7 +77,7 @@ class Running(Core):
                     return True
         return not objects
 
-    def _memo_key(self, function: Function, values: dict[str, Value], frame: Frame) -> object | None:
+    def _memo_key(self, function: Function, values: dict[str, Value], frame: Frame) -> tuple[str, object] | None:
         """What the result of a call depends on, None where that cannot be told or is not worth keeping."""
         if function.closure is not None or function.module.path in self.live or frame.quiet:
             return None
@@ -87,9 +87,9 @@ class Running(Core):
             if part is None:
                 return None
             parts.append((name, part))
-        return (function.unit, tuple(parts), self.ambient, self.replaced)
+        return function.module.path, (function.unit, tuple(parts), self.ambient, self.replaced)
 
-    def _remember(self, key: object, inner: Frame, frame: Frame) -> Result:
+    def _remember(self, key: tuple[str, object], inner: Frame, frame: Frame) -> Result:
         self.scopes.results[key] = BUSY
         unsure, frame.unsure = frame.unsure, False
         try:

@@ -45,6 +45,7 @@ RULED: Final = frozenset({"torch.nn.Module", "torch.Tensor", "torch.nn.Parameter
 
 BUILTINS: Final = frozenset(vars(builtins))
 STATIC_DEPTH: Final = 5
+KEPT_RESULTS: Final = 20_000
 
 
 class Scopes:
@@ -58,7 +59,7 @@ class Scopes:
         self._values: dict[tuple[str, str], Value] = {}
         self._named: dict[str, Value] = {}
         self._busy: set[tuple[str, str]] = set()
-        self.results: dict[object, Any] = {}
+        self.results: dict[tuple[str, object], Any] = {}
         self.static: Run | None = None
         self.version: tuple[int, int] = (3, 11)
         self.is_whole: Callable_[[str], bool] = lambda _path: False
@@ -88,7 +89,7 @@ class Scopes:
         """Let `module` stand for its path, and give back what stood there."""
         previous = self._modules.get(module.path)
         self._modules[module.path] = module
-        self.forget_values()
+        self.forget_values(module.path)
         return previous
 
     def restore(self, path: str, previous: Module | None) -> None:
@@ -97,7 +98,7 @@ class Scopes:
             self._modules.pop(path, None)
         else:
             self._modules[path] = previous
-        self.forget_values()
+        self.forget_values(path)
 
     def forget_modules(self) -> None:
         """Read every file anew when next asked for."""
@@ -107,14 +108,27 @@ class Scopes:
     def drop(self, path: str) -> None:
         """Read `path` anew when next asked for."""
         self._modules.pop(path, None)
-        self.forget_values()
+        self.forget_values(path)
 
-    def forget_values(self) -> None:
-        """Forget evaluated names; parsed files stay."""
-        self._values.clear()
-        self._named.clear()
-        self.results.clear()
-        self.heap.clear()
+    def forget_values(self, changed: str | None = None) -> None:
+        """Forget evaluated names; parsed files stay.
+
+        Where one file has `changed`, what was learnt of libraries elsewhere is kept: no library imports a user's file.
+        """
+        if changed is None:
+            self._values.clear()
+            self._named.clear()
+            self.results.clear()
+            self.heap.clear()
+            return
+        here = self.resolver.library_of(changed)
+        if here is not None:
+            self._named.clear()
+        library_of = self.resolver.library_of
+        self._values = {key: v for key, v in self._values.items() if library_of(key[0]) not in {None, here}}
+        kept = {key: r for key, r in self.results.items() if library_of(key[0]) not in {None, here}}
+        # Keys may name classes of the changed file as it was: they are never asked for again, and pile up.
+        self.results = kept if len(kept) < KEPT_RESULTS else {}
 
     def find_module(self, dotted: str, importer: Module) -> Module | None:
         """The module of an absolute dotted name, as `importer` would import it."""

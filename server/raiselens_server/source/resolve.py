@@ -36,6 +36,7 @@ class Resolver:
         self._roots = tuple(roots)
         self._found: dict[tuple[str, str], str | None] = {}
         self._roots_of: dict[str, tuple[str, ...]] = {}
+        self._libraries: dict[str, str | None] = {}
 
     def forget(self) -> None:
         """Look at the disk anew."""
@@ -53,6 +54,16 @@ class Resolver:
             cached = tuple(dict.fromkeys(candidates))
             self._roots_of[folder] = cached
         return cached
+
+    def library_of(self, path: str) -> str | None:
+        """The search path entry that a file lies under, None for a file of the user's own."""
+        folder = os.path.dirname(path)
+        if folder not in self._libraries:
+            self._libraries[folder] = next(
+                (root for root in self._environment.search_path if folder == root or folder.startswith(root + os.sep)),
+                None,
+            )
+        return self._libraries[folder]
 
     def find(self, dotted: str, roots: tuple[str, ...]) -> str | None:
         """The file of a module or package, None where it is not found (or is a namespace or extension module)."""
