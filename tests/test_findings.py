@@ -1,0 +1,154 @@
+"""The faults listed in docs/findings.json: each is run for real, each is foreseen, and nothing is beside them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PROVER = ROOT / "tools" / "prove_finding.py"
+LIBRARY = "sglang 0.5.23"
+LISTED: list[dict[str, Any]] = json.loads((ROOT / "docs" / "findings.json").read_text(encoding="utf-8"))
+OF_SGLANG = [item for item in LISTED if item["library"] == LIBRARY]
+
+# The same callees, called as they want to be elsewhere in the same release: a proof that cannot fail proves nothing.
+HEALTHY = (
+    "sglang/kernels/ops/attention/decode_attention.py:1115",
+    "sglang/srt/layers/rotary_embedding/base.py:468",
+    "sglang/srt/model_executor/runner/decode_cuda_graph_runner.py:1786",
+    "sglang/srt/models/deepseek_common/attention_forward_methods/forward_mla.py:570",
+    "sglang/srt/models/deepseek_janus_pro.py:1494",
+    "sglang/srt/models/minimax_m2.py:716",
+    "sglang/srt/speculative/eagle_worker_common.py:399",
+)
+
+
+def load_prover() -> Any:
+    spec = importlib.util.spec_from_file_location("prove_finding", PROVER)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+prover = load_prover()
+
+
+def place(item: dict[str, Any]) -> str:
+    return f"{item['file']}:{item['line']}"
+
+
+def test_the_list_is_sorted_and_names_each_place_once() -> None:
+    order = [(item["library"], item["file"], item["line"], item["rule"]) for item in LISTED]
+    assert order == sorted(set(order))
+
+
+def test_the_page_tells_of_every_place_and_of_no_other() -> None:
+    page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    assert sorted(set(re.findall(r"`([\w./]+\.py:\d+)`", page))) == sorted(place(item) for item in LISTED)
+    for item in LISTED:
+        assert f"{item['class']}: {item['message']}" in page
+
+
+def outcome(root: Path, at: str) -> str:
+    """What running the statement shows: its error, that it ran, or that placeholders cannot tell."""
+    name, _, line = at.rpartition(":")
+    try:
+        prover.run_statement(root, root / name, int(line))
+    except prover.CannotProveError:
+        return "not told"
+    except Exception as error:  # noqa: BLE001 - the class is what is asked for
+        return f"{type(error).__name__}: {error}"
+    return "ran"
+
+
+@pytest.mark.sglang
+@pytest.mark.parametrize("item", OF_SGLANG, ids=place)
+def test_it_raises_when_run(item: dict[str, Any], sglang_root: Path) -> None:
+    assert outcome(sglang_root, place(item)) == f"{item['class']}: {item['message']}"
+
+
+@pytest.mark.sglang
+@pytest.mark.parametrize("healthy", HEALTHY)
+def test_a_call_that_fits_is_not_proved_to_raise(healthy: str, sglang_root: Path) -> None:
+    assert outcome(sglang_root, healthy) in {"ran", "not told"}
+
+
+@pytest.mark.sglang
+@pytest.mark.slow
+def test_check_reports_them_and_nothing_beside(sglang_root: Path) -> None:
+    files = sorted({str(sglang_root / item["file"]) for item in OF_SGLANG})
+    command = [sys.executable, "-m", "raiselens_server.cli.main", "check", *files, "--extra-path", str(sglang_root)]
+    done = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    keys = ("file", "line", "rule", "class", "message", "severity")
+    found = [tuple(finding[key] for key in keys) for finding in json.loads(done.stdout)["findings"]]
+    wanted = [(str(sglang_root / item["file"]), *(item[key] for key in keys[1:5]), "error") for item in OF_SGLANG]
+    assert sorted(found) == sorted(wanted)
+
+
+PARTS = {
+    "lib/__init__.py": "from lib.core import scale as scale\n",
+    "lib/core.py": """
+from missing import hidden
+
+def scale(x, *, by):
+    if by == 0:
+        raise ValueError("by must not be 0")
+    return x
+
+@hidden
+def wrapped(x): ...
+
+class Base:
+    def __init__(self, size):
+        self.size = size
+""",
+    "lib/use.py": """
+from . import scale
+from lib.core import Base, scale as rescale, wrapped
+
+class Derived(Base):
+    pass
+
+def rescale(x): ...
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("statement", "code", "last"),
+    [
+        ("scale(x)", 0, "TypeError: scale() missing 1 required keyword-only argument: 'by'"),
+        ("return Derived(x, 2)", 0, "TypeError: Base.__init__() takes 2 positional arguments but 3 were given"),
+        ("y = rescale(x, by=2)", 0, "TypeError: rescale() got an unexpected keyword argument 'by'"),
+        ("y = scale(x, by=2)", 1, "lib/use.py:11: ran without raising"),
+        ("z = x.scale(1, 2, 3)", 1, "lib/use.py:11: ran without raising"),
+        ("argument(1, 2, 3)", 1, "lib/use.py:11: ran without raising"),
+        (
+            "scale(x, by=0)",
+            2,
+            "lib/use.py:11: the call was bound, and its callee came to a placeholder: by must not be 0",
+        ),
+        ("wrapped()", 2, "lib/use.py:11: wrapped is decorated by something that is not there"),
+        ("scale(**x)", 2, "lib/use.py:11: a value that is not there would decide what runs"),
+        ("# scale(x)", 2, "lib/use.py:11: no statement begins on this line"),
+    ],
+)
+def test_what_the_prover_tells(statement: str, code: int, last: str, tmp_path: Path) -> None:
+    for name, text in PARTS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with (tmp_path / "lib" / "use.py").open("a", encoding="utf-8") as file:
+        file.write(f"\ndef run(x, argument):\n    {statement}\n    pass\n")
+    command = [sys.executable, str(PROVER), str(tmp_path), "lib/use.py:11"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, (done.stdout + done.stderr).splitlines()[-1]) == (code, last)
