@@ -10,7 +10,7 @@ SGLANG := .cache/sglang-0.5.23
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench nightly sync clean
+.PHONY: help demo test check format bench sweep nightly sync clean
 
 help:
 	@echo 'make demo     the story of one error: foreseen, repaired, verified, recognised in a log'
@@ -18,7 +18,8 @@ help:
 	@echo 'make check    formatting, lint and types'
 	@echo 'make format   apply formatting and safe lint fixes'
 	@echo 'make bench    measured figures (see docs/benchmarks.md)'
-	@echo 'make nightly  the long runs: tests marked slow, property tests with more examples'
+	@echo 'make sweep    check sglang and torch themselves; fails on what is not in docs/findings.md (ARGS=--all for more)'
+	@echo 'make nightly  the long runs: tests marked slow, property tests with more examples, the sweep of all libraries'
 	@echo 'make vsix     package the VS Code extension for this platform into dist/ (or TARGET=darwin-arm64, ...)'
 	@echo 'make e2e      the extension in a real VS Code, driven in Chromium (STORIES="int64 ..." for some)'
 	@echo 'make sync     only set up $(VENV) and .cache'
@@ -29,7 +30,7 @@ $(READY): pyproject.toml tools/bootstrap.py
 	@$(PYTHON) tools/bootstrap.py $(VENV)
 	@rm -f $(VENV)/.ready-* && touch $@
 
-$(SGLANG)/.complete: tools/fetch_sglang.py | $(READY)
+$(SGLANG)/.complete: tools/fetch_sglang.py tools/fetch_wheel.py | $(READY)
 	@$(BIN)/python tools/fetch_sglang.py $(SGLANG)
 
 demo: $(READY)
@@ -65,8 +66,12 @@ format: $(READY)
 bench: $(READY) $(SGLANG)/.complete
 	@if ls tests/bench/*.py >/dev/null 2>&1; then $(PYTEST) -q -s tests/bench; else echo 'no benchmarks yet'; fi
 
+sweep: $(READY) $(SGLANG)/.complete
+	@$(BIN)/python tools/sweep.py $(ARGS)
+
 nightly: $(READY) $(SGLANG)/.complete
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) $(ARGS)
+	@$(BIN)/python tools/sweep.py --all
 
 clean:
 	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
