@@ -89,6 +89,16 @@ export class Window {
     };
   }
 
+  /** The quick fixes at the cursor, by keyboard; the first is taken. */
+  async quickFix(title) {
+    const item = this.page.locator(".action-widget .monaco-list-row.action.focused", { hasText: title });
+    await until(async () => {
+      await this.keyboard.press("Control+.");
+      return item.waitFor({ timeout: 3000 }).then(() => true, () => false);
+    }, `the quick fix ${title}`);
+    await this.keyboard.press("Enter");
+  }
+
   async problems() {
     const panel = this.page.locator(".markers-panel-container");
     if (!(await panel.isVisible())) {
@@ -105,6 +115,16 @@ export class Window {
   /** The page in a webview: the frame inside the frame. */
   webview() {
     return this.page.frameLocator("iframe.webview.ready").first().frameLocator("iframe#active-frame");
+  }
+
+  /** Follows a link in the editor with Ctrl and the mouse. */
+  async followLink(link) {
+    const box = await link.boundingBox();
+    await this.keyboard.down("Control");
+    await this.page.mouse.move(box.x + 15, box.y + box.height / 2);
+    await this.page.mouse.move(box.x + 25, box.y + box.height / 2, { steps: 4 });
+    await this.page.mouse.click(box.x + 25, box.y + box.height / 2);
+    await this.keyboard.up("Control");
   }
 
   terminalRows() {

@@ -39,7 +39,13 @@ export function activate(context: vscode.ExtensionContext): void {
 
   registerStream(context, api, problems, latest, channels.log);
   registerLinks(context, api, latest, {
-    openRecord: async (id) => pages.show(await loadRecord(api, id)),
+    openRecord: async (id) => {
+      const page = await loadRecord(api, id).catch(() => undefined);
+      if (page !== undefined) {
+        pages.show(page);
+      }
+      return page !== undefined;
+    },
     showPage: (title, markdown) => pages.show({ title, markdown }),
   });
   registerRaisedView(context);

@@ -65,11 +65,10 @@ describe("the explain object", () => {
     if (error === undefined) {
       throw new Error("no primary error");
     }
-    expect(tooltip(error, PAGE).split("\n")).toEqual([
-      "TypeError: pool_out must be int32, got torch.int64",
-      "The pool keeps int32.",
-      "Fix: Allocate `pool` as torch.int32",
-    ]);
+    expect(tooltip(error, PAGE)).toBe(
+      "TypeError: pool_out must be int32, got torch.int64 — The pool keeps int32. — Fix: Allocate pool as torch.int32",
+    );
+    expect(tooltip({ ...error, message: "a\n  b" }, undefined)).not.toContain("\n");
     expect(tooltip({ ...error, repairs: [] }, PAGE)).toContain("Fix: Allocate it as int32");
     expect(tooltip({ ...error, repairs: [] }, undefined)).toBe("TypeError: pool_out must be int32, got torch.int64");
   });

@@ -19,7 +19,7 @@ export async function log(start) {
   await window.keyboard.press("Escape");
   const frame = window.page.locator(".monaco-editor .detected-link", { hasText: "main.py" }).first();
   await frame.waitFor();
-  await frame.click({ modifiers: ["Control"] });
+  await window.followLink(frame);
   await window.line("pool = torch.zeros").waitFor();
   await window.page.locator(".editor-statusbar-item, .statusbar-item", { hasText: "Ln 8" }).first().waitFor();
   await window.shot("log-followed");

@@ -19,8 +19,7 @@ export async function notebook(start) {
   await window.squiggles().first().waitFor({ timeout: 60_000 });
   await window.shot("notebook");
   await window.click("pool_out=pool", "launch_scatter");
-  const bulb = await window.lightBulb(FIX);
-  await bulb.choose();
+  await window.quickFix(FIX);
   await until(async () => (await window.text()).includes("dtype=torch.int32"), "the other cell is mended");
   await until(async () => (await window.squiggles().count()) === 0, "the finding is gone");
 }

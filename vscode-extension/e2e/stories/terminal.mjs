@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { until } from "../editor.mjs";
-import { TRAIN, TRAIN_MESSAGE } from "../programs.mjs";
+import { MESSAGE, TRAIN, TRAIN_MESSAGE } from "../programs.mjs";
 
 /** A script that fails in the terminal: link, tooltip, a diagnostic in the source, its fix; success clears it. */
 export async function terminal(start, { python }) {
@@ -15,18 +15,17 @@ export async function terminal(start, { python }) {
   assert.equal(await window.squiggles().count(), 1);
 
   await window.overTerminal(TRAIN_MESSAGE);
-  const tooltip = window.card("Fix: Allocate `pool` as torch.int32");
+  const tooltip = window.card("Fix: Allocate pool as torch.int32");
   await tooltip.waitFor();
-  assert.match(await tooltip.innerText(), /pool must be int32, got torch\.int64/);
+  assert.match((await tooltip.innerText()).replaceAll("\u00a0", " "), /^TypeError: pool must be int32, got torch\.int64/);
   await window.shot("terminal-tooltip");
 
   await window.followTerminalLink('train.py", line 10');
   await window.page.locator(".statusbar-item", { hasText: "Ln 10" }).first().waitFor();
 
   await window.followTerminalLink(TRAIN_MESSAGE);
-  await window.webview().locator("h1", { hasText: "pool must be int32" }).waitFor();
-  await window.shot("terminal-record");
-  await window.command("View: Close All Editors in Group");
+  await window.webview().locator("main", { hasText: "Allocate `pool` as torch.int32" }).waitFor();
+  await window.command("View: Close All Editors");
 
   await window.open("train.py");
   await window.click("store(pool)", "store");
@@ -43,4 +42,10 @@ export async function terminal(start, { python }) {
   await window.type("sed -i s/int64/int32/ train.py");
   await window.type(`sleep 0.3; ${python} train.py fail`);
   await until(async () => (await window.squiggles().count()) === 0, "success clears the diagnostic", 30_000);
+
+  // A line alone, from wherever it came, leads to its record.
+  await window.type(`echo "${MESSAGE}"`);
+  await window.followTerminalLink(MESSAGE);
+  await window.webview().locator("h1", { hasText: "pool_out must be int32" }).waitFor();
+  await window.shot("terminal-record");
 }

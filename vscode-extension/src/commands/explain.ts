@@ -44,5 +44,7 @@ async function explain(api: ServerApi, pages: Pages, text: string, uri: vscode.U
 async function withRecord(api: ServerApi, explained: Explained): Promise<string> {
   const overview = explainedMarkdown(explained);
   const record = primaryError(explained)?.record;
-  return record === undefined ? overview : `${overview}\n---\n\n${(await loadRecord(api, record.id)).markdown}`;
+  // What was mined from the raising file on the spot is in no catalog, and has no page.
+  const page = record === undefined ? undefined : await loadRecord(api, record.id).catch(() => undefined);
+  return page === undefined ? overview : `${overview}\n---\n\n${page.markdown}`;
 }

@@ -107,7 +107,11 @@ export function ownFile(file: string, folders: readonly string[]): boolean {
   return below !== undefined && !LIBRARY.test(slashed.slice(below.length));
 }
 
-/** Plain text for a tooltip: class and message, cause, first solution. `page` is the record's Markdown. */
+/**
+ * Plain text for a tooltip: class and message, cause, first solution. `page` is the record's Markdown.
+ *
+ * One line: the editor makes it the label of a Markdown link, which a line end would break.
+ */
 export function tooltip(error: ExplainedError, page: string | undefined): string {
   const lines = [headline(error)];
   const meaning = page === undefined ? undefined : firstParagraph(page, "What it means");
@@ -116,12 +120,12 @@ export function tooltip(error: ExplainedError, page: string | undefined): string
   }
   const solution = error.repairs[0]?.title ?? (page === undefined ? undefined : firstItem(page, "Solutions"));
   if (solution !== undefined) {
-    lines.push(`Fix: ${solution}`);
+    lines.push(`Fix: ${plain(solution)}`);
   }
   if (error.record?.how === "fuzzy") {
     lines.push("(resembles a known error)");
   }
-  return lines.join("\n");
+  return lines.map((line) => line.replace(/\s+/g, " ")).join(" — ");
 }
 
 function section(page: string, heading: string): string[] {

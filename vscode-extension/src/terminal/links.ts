@@ -31,7 +31,8 @@ class FrameLink extends vscode.TerminalLink {
 }
 
 export interface LinkActions {
-  readonly openRecord: (id: string) => Promise<void>;
+  /** Whether the record has a page; it is opened. */
+  readonly openRecord: (id: string) => Promise<boolean>;
   readonly showPage: (title: string, markdown: string) => void;
 }
 
@@ -88,7 +89,8 @@ async function lookUp(
   if (error === undefined) {
     return undefined;
   }
-  const page = error.record === undefined ? undefined : await api.showRecord(error.record.id);
+  // What was mined from the raising file on the spot is in no catalog, and has no page.
+  const page = error.record === undefined ? undefined : await api.showRecord(error.record.id).catch(() => undefined);
   return { error, tooltip: tooltip(error, page) };
 }
 
@@ -119,9 +121,8 @@ async function follow(link: vscode.TerminalLink, actions: LinkActions): Promise<
     await vscode.window.showTextDocument(vscode.Uri.file(link.path), { selection: new vscode.Range(at, at) });
   } else if (link instanceof ErrorLink) {
     const { error } = link;
-    if (error.record !== undefined) {
-      await actions.openRecord(error.record.id);
-    } else {
+    const opened = error.record !== undefined && (await actions.openRecord(error.record.id));
+    if (!opened) {
       actions.showPage(error.className, explainedMarkdown({ primary: 0, errors: [error] }));
     }
   }
