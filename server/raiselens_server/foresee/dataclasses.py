@@ -92,10 +92,12 @@ class DataClasses(Attributes):
             )
             for field in ordered
         )
-        self_parameter = Parameter("self", units.POSITIONAL_OR_KEYWORD, None, None, 0, 0)
+        # CPython names the method that the class was given: a NamedTuple has its fields from `__new__`.
+        name, receiver = ("__new__", "_cls") if "typing.NamedTuple" in self.order(cls) else ("__init__", "self")
+        self_parameter = Parameter(receiver, units.POSITIONAL_OR_KEYWORD, None, None, 0, 0)
         unit = FunctionUnit(
-            name="__init__",
-            qualname=f"{cls.unit.qualname}.__init__",
+            name=name,
+            qualname=f"{cls.unit.qualname}.{name}",
             parameters=(self_parameter, *parameters),
             decorators=(),
             returns=None,
@@ -119,7 +121,7 @@ class DataClasses(Attributes):
                 frame,
                 implicit="binding",
                 rule=bound.rule,
-                callee=f"{cls.dotted}.__init__",
+                callee=f"{cls.dotted}.{name}",
                 param=bound.param,
             )
         self.resolved += 1
