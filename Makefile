@@ -69,9 +69,9 @@ bench: $(READY) $(SGLANG)/.complete
 sweep: $(READY) $(SGLANG)/.complete
 	@$(BIN)/python tools/sweep.py $(ARGS)
 
+# The sweep comes first, since it fetches the libraries that some tests read; the tests run whatever it found.
 nightly: $(READY) $(SGLANG)/.complete
-	HYPOTHESIS_PROFILE=nightly $(PYTEST) $(ARGS)
-	@$(BIN)/python tools/sweep.py --all
+	@$(BIN)/python tools/sweep.py --all; swept=$$?; HYPOTHESIS_PROFILE=nightly $(PYTEST) $(ARGS) && exit $$swept
 
 clean:
 	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -14,9 +14,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PROVER = ROOT / "tools" / "prove_finding.py"
-LIBRARY = "sglang 0.5.23"
 LISTED: list[dict[str, Any]] = json.loads((ROOT / "docs" / "findings.json").read_text(encoding="utf-8"))
-OF_SGLANG = [item for item in LISTED if item["library"] == LIBRARY]
+SGLANG = "sglang 0.5.23"
+BY_LIBRARY = {name: [item for item in LISTED if item["library"] == name] for name in {row["library"] for row in LISTED}}
 
 # The same callees, called as they want to be elsewhere in the same release: a proof that cannot fail proves nothing.
 HEALTHY = (
@@ -70,10 +70,23 @@ def outcome(root: Path, at: str) -> str:
     return "ran"
 
 
-@pytest.mark.sglang
-@pytest.mark.parametrize("item", OF_SGLANG, ids=place)
-def test_it_raises_when_run(item: dict[str, Any], sglang_root: Path) -> None:
-    assert outcome(sglang_root, place(item)) == f"{item['class']}: {item['message']}"
+def marked(value: Any, library: str, name: str) -> Any:
+    return pytest.param(value, id=name, marks=[pytest.mark.sglang] if library == SGLANG else [])
+
+
+def root_of(library: str, request: pytest.FixtureRequest) -> Path:
+    if library == SGLANG:
+        root: Path = request.getfixturevalue("sglang_root")
+        return root
+    root = ROOT / ".cache" / library.replace(" ", "-")
+    if not (root / ".complete").is_file():
+        pytest.skip(f"the sources of {library} are not in {root}: run `make sweep ARGS=--all`")
+    return root
+
+
+@pytest.mark.parametrize("item", [marked(item, item["library"], place(item)) for item in LISTED])
+def test_it_raises_when_run(item: dict[str, Any], request: pytest.FixtureRequest) -> None:
+    assert outcome(root_of(item["library"], request), place(item)) == f"{item['class']}: {item['message']}"
 
 
 @pytest.mark.sglang
@@ -82,16 +95,17 @@ def test_a_call_that_fits_is_not_proved_to_raise(healthy: str, sglang_root: Path
     assert outcome(sglang_root, healthy) in {"ran", "not told"}
 
 
-@pytest.mark.sglang
 @pytest.mark.slow
-def test_check_reports_them_and_nothing_beside(sglang_root: Path) -> None:
-    files = sorted({str(sglang_root / item["file"]) for item in OF_SGLANG})
-    command = [sys.executable, "-m", "raiselens_server.cli.main", "check", *files, "--extra-path", str(sglang_root)]
+@pytest.mark.parametrize("library", [marked(name, name, name) for name in sorted(BY_LIBRARY)])
+def test_check_reports_them_and_nothing_beside(library: str, request: pytest.FixtureRequest) -> None:
+    root = root_of(library, request)
+    files = sorted({str(root / item["file"]) for item in BY_LIBRARY[library]})
+    command = [sys.executable, "-m", "raiselens_server.cli.main", "check", *files, "--extra-path", str(root)]
     done = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     keys = ("file", "line", "rule", "class", "message", "severity")
     found = [tuple(finding[key] for key in keys) for finding in json.loads(done.stdout)["findings"]]
-    wanted = [(str(sglang_root / item["file"]), *(item[key] for key in keys[1:5]), "error") for item in OF_SGLANG]
+    wanted = [(str(root / item["file"]), *(item[key] for key in keys[1:5]), "error") for item in BY_LIBRARY[library]]
     assert sorted(found) == sorted(wanted)
 
 
