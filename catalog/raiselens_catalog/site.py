@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from raiselens_catalog.bundled import DATASET_VERSION
+from raiselens_catalog.layers import RELATED_LIMIT
 from raiselens_catalog.pages import title
 from raiselens_catalog.record import CatalogError, Envelope, dumps
 
@@ -42,12 +43,15 @@ def write_site(
     """
     entries = sorted(catalog.entries(), key=lambda entry: (entry.record.repo, entry.record.slug, entry.record.id))
     publishable = [entry for entry in entries if _ID.fullmatch(entry.record.id)]
+    related = _Related(publishable)
     try:
         for name in ("errors", "api/errors", "repos", "background"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         for done, entry in enumerate(publishable, start=1):
             record = entry.record
-            (folder / f"errors/{record.id}.html").write_text(_error_page(entry, catalog, issues), encoding="utf-8")
+            (folder / f"errors/{record.id}.html").write_text(
+                _error_page(entry, related.of(entry), issues), encoding="utf-8"
+            )
             (folder / f"api/errors/{record.id}.json").write_text(_data(entry), encoding="utf-8")
             if progress is not None:
                 progress(done, len(publishable))
@@ -57,6 +61,34 @@ def write_site(
             f"cannot be written: {error.strerror}", file=str(folder), remedy="name a folder that can be written"
         ) from None
     return len(publishable)
+
+
+class _Related:
+    """Related errors, as `Catalog.related` has them, from entries that are at hand: asking for each is far slower."""
+
+    def __init__(self, entries: list[Entry]) -> None:
+        self._by_key = {key: entry for entry in entries for key in (entry.record.slug, entry.record.id)}
+        self._by_file: dict[tuple[str, str], list[Entry]] = {}
+        for entry in entries:
+            if entry.record.file_path:
+                self._by_file.setdefault((entry.record.repo, entry.record.file_path), []).append(entry)
+
+    def of(self, entry: Entry) -> list[Entry]:
+        """The entries that it names, else those raised in its function and then its file, those nearest first."""
+        record = entry.record
+        if entry.related:
+            return [self._by_key[key] for key in entry.related if key in self._by_key]
+        beside = self._by_file.get((record.repo, record.file_path or ""), ())
+        others = [other for other in beside if other.record.id != record.id]
+        line = record.line_number or 0
+        others.sort(
+            key=lambda other: (_function(other) != _function(entry), abs((other.record.line_number or 0) - line))
+        )
+        return others[:RELATED_LIMIT]
+
+
+def _function(entry: Entry) -> str:
+    return entry.guard.qualname if entry.guard is not None else ""
 
 
 def _write_lists(entries: list[Entry], folder: Path) -> None:
@@ -91,12 +123,12 @@ def _data(entry: Entry) -> str:
     return dumps(envelope.wrap(entry.record))
 
 
-def _error_page(entry: Entry, catalog: Catalog, issues: str) -> str:
+def _error_page(entry: Entry, related: list[Entry], issues: str) -> str:
     record = entry.record
-    return _document(title(record), "../", "\n".join(_parts(entry, catalog, issues)))
+    return _document(title(record), "../", "\n".join(_parts(entry, related, issues)))
 
 
-def _parts(entry: Entry, catalog: Catalog, issues: str) -> Iterator[str]:
+def _parts(entry: Entry, related: list[Entry], issues: str) -> Iterator[str]:
     record = entry.record
     yield f"<h1>{_text(title(record))}</h1>"
     facts = [record.severity or "error", record.error_type or "", record.error_code or ""]
@@ -123,7 +155,6 @@ def _parts(entry: Entry, catalog: Catalog, issues: str) -> Iterator[str]:
         yield _section("When it happens", shown)
     if record.prevention_tips:
         yield _section("Prevention", _items("ul", record.prevention_tips))
-    related = [other for other in catalog.related(entry) if _ID.fullmatch(other.record.id)]
     if related:
         yield _section("Related errors", _links(related, "../errors/"))
     if record.tags or record.background_tag:
