@@ -1,0 +1,105 @@
+"""Matching and mining: one message against every template of sglang, torch and triton, and what it costs to mine them.
+
+Run alone (`pytest -s tests/bench/test_match_speed.py`) it prints the figures; nothing here asserts a time. All are
+processor times of one run on one core; the ratios, to a loop of compiled regexes and to `ast` on the same files, are
+what may be compared.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from raiselens_catalog import Catalog
+from raiselens_catalog.build import Report, build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MESSAGES = 2000
+LOOPED = 20
+"""Messages that the loop of regexes is given: it takes milliseconds for each."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("catalog")
+
+
+@pytest.fixture(scope="module")
+def built(folder: Path, sglang_root: Path) -> Report:
+    """sglang alone: what `baseline` reads too."""
+    return mined([str(sglang_root)], folder / "built.sqlite", "python")
+
+
+def mined(targets: list[str], output: Path, *languages: str) -> Report:
+    search_path = [Path(path) for path in sys.path if path.endswith("site-packages")]
+    return build(targets, output=output, languages=languages, search_path=search_path)
+
+
+def seconds(action: Callable[[], object]) -> float:
+    begin = time.process_time()
+    action()
+    return time.process_time() - begin
+
+
+def baseline(root: Path) -> int:
+    """Count the raises and asserts of all files, by Python's own parser."""
+    count = 0
+    for path in root.rglob("*.py"):
+        try:
+            tree = ast.parse(path.read_bytes())
+        except (SyntaxError, ValueError):
+            continue
+        count += sum(isinstance(node, (ast.Raise, ast.Assert)) for node in ast.walk(tree))
+    return count
+
+
+@pytest.mark.sglang
+def test_mining(built: Report, folder: Path, sglang_root: Path):
+    again = seconds(lambda: mined([str(sglang_root)], folder / "again.sqlite", "python"))
+    counted = seconds(lambda: baseline(sglang_root))
+    print(
+        f"\nmining {built.files} files, {built.records} records: {again:.1f} s of processor, ast counts in {counted:.1f} s"
+    )
+    print(f"  ratio {again / counted:.2f}; {built.stubs} stubs among it")
+    assert built.raises > 13_000
+
+
+@pytest.mark.sglang
+def test_matching(built: Report, folder: Path):
+    report = mined(["torch", "triton"], folder / "built.sqlite", "python", "cpp")
+    catalog = Catalog.open(data_dir=folder)
+    entries = [entry for entry in catalog.entries() if entry.template is not None and entry.template.weight >= 12]
+    chooser = random.Random(0)  # noqa: S311
+    messages = []
+    for entry in chooser.sample(entries, MESSAGES):
+        values = (str(chooser.randrange(10**6)) for _ in iter(int, 1))
+        parts = [part if isinstance(part, str) else next(values) for part in entry.template.parts]
+        messages.append((entry.record.error_class or "", "".join(parts), entry.record.id))
+
+    def first() -> None:
+        Catalog.open(data_dir=folder).match(*messages[0][:2])
+
+    opened = seconds(first)
+    times = [seconds(lambda one=one: catalog.match(one[0], one[1])) for one in messages]
+    ranked = [(catalog.match(name, text), record) for name, text, record in messages]
+    alone = sum(any(found.id == record and found.rank == 0 for found in candidates) for candidates, record in ranked)
+    patterns = [re.compile(entry.template.pattern, re.DOTALL) for entry in entries]
+    looped = statistics.median(
+        seconds(lambda text=text: [pattern.fullmatch(text) for pattern in patterns]) for _, text, _ in messages[:LOOPED]
+    )
+    median = statistics.median(times)
+    print(f"\n{built.records + report.records} mined records, {len(patterns)} of them told by their text")
+    print(f"  a match {median * 1e6:.0f} µs (median of {MESSAGES}), the loop of regexes {looped * 1e6:.0f} µs")
+    print(f"  ratio 1 : {looped / median:.0f}; first match after opening {opened * 1e3:.0f} ms")
+    print(f"  {alone} of {MESSAGES} messages find their record at the first rank")
+    assert alone > 0.95 * MESSAGES
