@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -35,6 +36,10 @@ click.version_option(__version__, "-V", "--version", message="raiselens %(versio
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The console script: run one command and exit with its code."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        # A stream that was closed before the start is None; what is not wanted goes nowhere.
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
     for stream in (sys.stdout, sys.stderr):
         # A log may hold what the terminal's encoding cannot write; a character less is better than no answer.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")

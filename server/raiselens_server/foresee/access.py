@@ -141,6 +141,8 @@ class Access(Core):
             before, after = starred[0], len(parts) - starred[0] - 1
             if len(items) < before + after:
                 self._unpack_error(value, len(items), before + after, target, frame, starred=True)
+                self._unpack_unknown(parts, frame)
+                return
             middle = items[before : len(items) - after]
             spread = [*items[:before], self.new("list", ListObject(tuple(middle))), *items[len(items) - after :]]
             for part, item in zip(parts, spread, strict=True):
@@ -148,6 +150,8 @@ class Access(Core):
             return
         if len(items) != len(parts):
             self._unpack_error(value, len(items), len(parts), target, frame, starred=False)
+            self._unpack_unknown(parts, frame)
+            return
         for part, item in zip(parts, items, strict=True):
             self.assign(part, item, frame)
 
@@ -158,6 +162,10 @@ class Access(Core):
         outcome = ops.getitem(value, Const(0))
         row = outcome.value if isinstance(outcome, ops.Result) else Unknown("row")
         return (row,) * shape[0]
+
+    def _unpack_unknown(self, parts: tuple[Expr, ...], frame: Frame) -> None:
+        for part in parts:
+            self.assign(part, Unknown("unpacked"), frame)
 
     def _unpack_error(self, value: Value, have: int, want: int, target: Expr, frame: Frame, *, starred: bool) -> None:
         if not isinstance(value, Seq) or value.kind not in {"tuple", "torch.Size"}:

@@ -20,7 +20,7 @@ from raiselens_server.foresee.objects import (
     Wrapped,
 )
 from raiselens_server.foresee.running import BUSY, Running
-from raiselens_server.source import ir
+from raiselens_server.source import ir, units
 from raiselens_server.values import lattice, ops
 from raiselens_server.values.lattice import (
     Callable,
@@ -312,11 +312,19 @@ class Calls(Running):
 
     def signature(self, function: Function) -> str:
         """The parameter list as written, on one line."""
-        shown = [
-            " ".join(function.module.text(function.unit.base + p.start, function.unit.base + p.end).split())
-            for p in function.unit.parameters
-        ]
-        return f"({', '.join(shown)})"
+        shown: list[str] = []
+        starred = False
+        previous: int | None = None
+        for p in function.unit.parameters:
+            if previous == units.POSITIONAL_ONLY != p.kind:
+                shown.append("/")
+            if p.kind == units.KEYWORD_ONLY and not starred:
+                shown.append("*")
+            starred = starred or p.kind in {units.VAR_POSITIONAL, units.KEYWORD_ONLY}
+            previous = p.kind
+            text = function.module.text(function.unit.base + p.start, function.unit.base + p.end)
+            shown.append(" ".join(text.split()))
+        return f"({', '.join([*shown, '/'] if previous == units.POSITIONAL_ONLY else shown)})"
 
     # Instances
 
