@@ -25,12 +25,16 @@ export class Window {
   async pick(typed, shown, keys = "F1") {
     const input = this.page.locator(".quick-input-widget input[type=text]");
     // A key that comes while the window is still taking up the last one is lost.
+    const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: shown }).first();
     await until(async () => {
       await this.keyboard.press(keys);
-      return input.waitFor({ timeout: 2000 }).then(() => true, () => false);
-    }, "the quick input");
-    await input.fill(typed);
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: shown }).first().waitFor();
+      const opened = await input.waitFor({ timeout: 2000 }).then(() => true, () => false);
+      if (!opened) {
+        return false;
+      }
+      await input.fill(typed);
+      return row.waitFor({ timeout: 5000 }).then(() => true, () => false);
+    }, `${shown} to pick`, 40_000);
     await this.keyboard.press("Enter");
   }
 
@@ -169,6 +173,8 @@ export class Window {
 
   async followTerminalLink(text) {
     const { x, y } = await this.overTerminal(text);
+    // Links are asked for once the pointer is there, and shown when the answer comes.
+    await this.terminalRows().locator("span[style*=underline]").first().waitFor();
     await this.keyboard.down("Control");
     await this.page.mouse.move(x - 3, y);
     await this.page.mouse.move(x, y);

@@ -22,7 +22,10 @@ export function activate(context: vscode.ExtensionContext): void {
   const channels = createChannels(context);
   manager = new ServerManager(context, channels);
   const api = new ServerApi(manager);
-  const pages = new Pages(context, { load: (record) => loadRecord(api, record), insertFix });
+  const pages = new Pages(context, {
+    load: (record) => loadRecord(api, record),
+    insertFix: (finding) => insertFix(api, finding),
+  });
   const problems = new TerminalProblems();
   const latest: Latest = new Map();
   context.subscriptions.push(manager, pages, problems);
@@ -33,7 +36,7 @@ export function activate(context: vscode.ExtensionContext): void {
   registerRecords(context, api, pages);
   registerSearch(context, api, pages);
   registerExplain(context, api, pages);
-  registerFix(context);
+  registerFix(context, api);
   registerVerify(context, api, pages);
   registerDemo(context);
 

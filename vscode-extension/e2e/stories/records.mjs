@@ -20,7 +20,8 @@ export async function records(start) {
   await page.locator("button", { hasText: "Insert Fix" }).click();
   await until(async () => (await window.text()).includes("dtype=torch.int32"), "the fix is inserted");
   await until(async () => (await window.squiggles().count()) === 0, "the finding is gone");
-  await window.command("View: Close All Editors in Group");
+  await window.command("File: Save All");
+  await window.command("View: Close All Editors");
 
   await window.command("Raiselens: Search the Catalog");
   const input = window.page.locator(".quick-input-widget input[type=text]");

@@ -28,7 +28,7 @@ export async function terminal(start, { python }) {
   await window.command("View: Close All Editors");
 
   await window.open("train.py");
-  await window.click("store(pool)", "store");
+  await window.click("store(pool)", "pool");
   const bulb = await window.lightBulb("Allocate `pool` as torch.int32");
   await window.shot("terminal-bulb");
   await bulb.choose();

@@ -40,6 +40,7 @@ export async function verify(start, { python }) {
   await window.page.locator(".quick-input-widget", { hasText: "A command put before" }).waitFor();
   await window.page.locator(".quick-input-widget input[type=text]").fill(join(workspace, "slow.sh"));
   await window.keyboard.press("Enter");
+  await window.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   await window.command("Raiselens: Verify the Bundled Scatter on GPU");
   const launched = join(workspace, "launched");
   await until(() => existsSync(launched) && readFileSync(launched, "utf8").trim() !== "", "the launcher runs", 30_000);

@@ -1,5 +1,11 @@
 import * as vscode from "vscode";
-import { ExecuteCommandRequest, WorkDoneProgress } from "vscode-languageclient/node";
+import {
+  CodeActionRequest,
+  CodeActionResolveRequest,
+  ExecuteCommandRequest,
+  WorkDoneProgress,
+  type CodeAction,
+} from "vscode-languageclient/node";
 import type { VerifyTarget } from "../core/arguments";
 import { readExplained, type Explained } from "../core/explained";
 import { isObject, listOf, textOf, type JsonObject } from "../core/json";
@@ -59,6 +65,20 @@ export class ServerApi {
     report: (step: string) => void,
   ): Promise<Verified> {
     return readVerified(await this.execute("raiselens.verify", { ...target, ...options }, { token, report }));
+  }
+
+  /** The edit of the one safe fix of a finding, where there is one. */
+  async preferredFix({ uri, range }: vscode.Location): Promise<vscode.WorkspaceEdit | undefined> {
+    const client = await this.manager.ready();
+    const there = client.code2ProtocolConverter;
+    const offered = await client.sendRequest(CodeActionRequest.type, {
+      textDocument: { uri: there.asUri(uri) },
+      range: there.asRange(range),
+      context: { diagnostics: [], only: ["quickfix"] },
+    });
+    const fix = offered?.find((action): action is CodeAction => "isPreferred" in action && action.isPreferred);
+    const whole = fix?.edit === undefined && fix !== undefined ? await client.sendRequest(CodeActionResolveRequest.type, fix) : fix;
+    return client.protocol2CodeConverter.asWorkspaceEdit(whole?.edit);
   }
 
   private async execute(
