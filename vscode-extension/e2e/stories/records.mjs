@@ -4,7 +4,10 @@ import { SCATTER } from "../programs.mjs";
 
 /** The record page beside the editor, its related errors and its fix; the search; the tree of raised errors. */
 export async function records(start) {
-  const { window } = await start({ files: { "main.py": SCATTER } });
+  const { window } = await start({
+    files: { "main.py": SCATTER },
+    settings: { "files.autoSave": "afterDelay", "files.autoSaveDelay": 100 },
+  });
   await window.open("main.py");
   await window.squiggles().first().waitFor({ timeout: 60_000 });
   await window.page.locator(".codelens-decoration a", { hasText: "explain" }).first().click();
@@ -20,7 +23,8 @@ export async function records(start) {
   await page.locator("button", { hasText: "Insert Fix" }).click();
   await until(async () => (await window.text()).includes("dtype=torch.int32"), "the fix is inserted");
   await until(async () => (await window.squiggles().count()) === 0, "the finding is gone");
-  await window.command("File: Save All");
+  await until(async () => (await window.page.locator(".codelens-decoration a").count()) === 0, "its lenses are gone");
+  await until(async () => (await window.page.locator(".tab.dirty").count()) === 0, "the file is saved");
   await window.command("View: Close All Editors");
 
   await window.command("Raiselens: Search the Catalog");
