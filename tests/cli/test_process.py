@@ -130,7 +130,9 @@ class TestWorkers:
         for number in range(400):
             (tmp_path / f"m{number}.py").write_text(GUARDED * 40)
         # Whoever starts the tests in the background has interrupts ignored, and so would the child.
-        heeding = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+        heeding = (
+            "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+        )
         process = subprocess.Popen(
             [sys.executable, "-c", heeding, *COMMAND, "check", str(tmp_path), "--jobs", "2"],
             stdout=subprocess.PIPE,

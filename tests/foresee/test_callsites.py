@@ -10,14 +10,13 @@ import pytest
 from tests.foresee.callsites import foreseen, last, programs, says
 from tests.foresee.running import run_folders
 from tests.foresee.shared import shared_project
+from tests.repair.offers import repaired
 
-from raiselens_server.fix import apply_edits
 from raiselens_server.repair import repairs_for
 
 if TYPE_CHECKING:
     from tests.foresee.callsites import Program
 
-    from raiselens_server.error import Repair
     from raiselens_server.foresee import Project
 
 PROGRAMS = programs()
@@ -91,7 +90,7 @@ def test_a_certain_raise_is_foreseen(program: Program, project: Project) -> None
 def test_the_first_repair_leaves_nothing_to_find(program: Program, project: Project) -> None:
     error = program.found(project.check(str(program.main)).errors)
     for index, repair in enumerate(() if error is None else repairs_for(project, error)):
-        after = project.check_edited(str(program.main), edited(repair, project)).errors
+        after = project.check_edited(str(program.main), repaired(project, repair)).errors
         # Another repair may uncover the next guard of the same call, never the same one again.
         assert bool(after) == (by_name(program) in STILL_RAISES) or index, repair
         assert error not in after, repair
@@ -109,20 +108,10 @@ def test_programs_run_clean_once_repaired(project: Project, sglang_root: Path, t
         if repairs:
             copy = tmp_path / by_name(program)
             shutil.copytree(program.folder, copy)
-            for file, text in edited(repairs[0], project).items():
+            for file, text in repaired(project, repairs[0]).items():
                 (copy / Path(file).relative_to(program.folder)).write_text(text, encoding="utf-8")
             offered.append(copy)
     raised = run_folders(offered, sglang=sglang_root)
     unclean = {Path(folder).name: what for folder, what in raised.items() if what}
     assert set(unclean) == set(STILL_RAISES), unclean
     assert len(offered) >= 0.6 * fixable, f"{len(offered)} of {fixable}"
-
-
-def edited(repair: Repair, project: Project) -> dict[str, str]:
-    """The texts of the files that a repair changes, with its edits made."""
-    texts: dict[str, str] = {}
-    for file in {edit.place.file for edit in repair.edits}:
-        text = project.text_of(file)
-        assert text is not None
-        texts[file] = apply_edits(text, [edit for edit in repair.edits if edit.place.file == file])
-    return texts

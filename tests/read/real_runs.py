@@ -187,6 +187,19 @@ dist.init_process_group("gloo")
 job.fail()
 """
 
+_NOT_PICKLED = (
+    "colons",
+    "syntax",
+    "group",
+    "group-nested",
+    "group-cause",
+    "nested-class",
+    "recursion",
+    "import",
+    "notes",
+)
+"""Ways of raising whose exception does not come back whole from another process."""
+
 RUNNERS: dict[str, Runner] = {
     "script": Runner("import sys, job\nsys.setrecursionlimit(200)\nprint('start', flush=True)\njob.fail()\n"),
     "thread": Runner(
@@ -211,33 +224,13 @@ RUNNERS: dict[str, Runner] = {
         "import multiprocessing as mp, sys, job\nsys.setrecursionlimit(200)\ndef f(_):\n    job.fail()\nif __name__ == '__main__':\n"
         "    with mp.get_context('fork').Pool(1) as pool:\n        pool.map(f, [1])\n",
         frames=False,
-        not_for=(
-            "colons",
-            "syntax",
-            "group",
-            "group-nested",
-            "group-cause",
-            "nested-class",
-            "recursion",
-            "import",
-            "notes",
-        ),
+        not_for=_NOT_PICKLED,
     ),
     "executor": Runner(
         "import concurrent.futures as cf, sys, job\nsys.setrecursionlimit(200)\ndef f(_):\n    job.fail()\nif __name__ == '__main__':\n"
         "    with cf.ProcessPoolExecutor(1) as pool:\n        list(pool.map(f, [1]))\n",
         frames=False,
-        not_for=(
-            "colons",
-            "syntax",
-            "group",
-            "group-nested",
-            "group-cause",
-            "nested-class",
-            "recursion",
-            "import",
-            "notes",
-        ),
+        not_for=_NOT_PICKLED,
     ),
     "print-exc": Runner(
         "import sys, traceback, job\nsys.setrecursionlimit(200)\nfor step in range(2):\n    try:\n        job.fail()\n    except BaseException:\n"
@@ -376,17 +369,7 @@ RUNNERS: dict[str, Runner] = {
         "import sys, job\nfrom joblib import Parallel, delayed\ndef f():\n    job.fail()\nif __name__ == '__main__':\n    Parallel(n_jobs=2)(delayed(f)() for _ in range(2))\n",
         needs=("joblib",),
         frames=False,
-        not_for=(
-            "colons",
-            "syntax",
-            "group",
-            "group-nested",
-            "group-cause",
-            "nested-class",
-            "recursion",
-            "import",
-            "notes",
-        ),
+        not_for=_NOT_PICKLED,
     ),
     "dataloader": Runner(
         "import sys, job\nimport torch\nfrom torch.utils.data import DataLoader, Dataset\nclass Data(Dataset):\n    def __len__(self):\n        return 4\n"

@@ -4,7 +4,8 @@
 is unknown, and unknown is silent.
 """
 
-from raiselens_server.foresee.project import FileReport, Project, Statistics
+from raiselens_server.foresee.project import FileReport, Project
+from raiselens_server.foresee.statistics import Statistics
 from raiselens_server.source.environment import Environment
 
 __all__ = ["Environment", "FileReport", "Project", "Statistics"]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from raiselens_server.foresee.core import Core, settled
 from raiselens_server.foresee.frames import Raising
 from raiselens_server.foresee.loops import UNROLL_LIMIT
-from raiselens_server.foresee.objects import DictObject, InstanceObject, ListObject
+from raiselens_server.foresee.objects import DictObject, ListObject
 from raiselens_server.source import ir
 from raiselens_server.values import lattice, ops
-from raiselens_server.values.lattice import Array, Callable, Const, Int, Named, Ref, Seq, Slice, Tensor, Union, Unknown
+from raiselens_server.values.lattice import Array, Callable, Const, Named, Ref, Seq, Slice, Tensor, Union, Unknown
 
 if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame
@@ -64,10 +64,7 @@ class Access(Core):
                 return self.new("list", ListObject(None if bounds is None else items[bounds]))
             return Unknown("item") if bounds is None else Seq(items[bounds], kind)
         if not isinstance(index, Const) or not isinstance(index.value, int):
-            joined = items[0] if items else Unknown("item")
-            for item in items[1:]:
-                joined = lattice.join(joined, item)
-            return joined
+            return lattice.join_all(items) if items else Unknown("item")
         if -len(items) <= index.value < len(items):
             return items[index.value]
         if not isinstance(value, Seq) or value.kind not in {"tuple", "torch.Size"}:
@@ -321,6 +318,3 @@ def _walrus_names(node: object) -> set[str]:
         return set()
     found = {node[3]} if node[0] == ir.WALRUS and len(node) == 5 and isinstance(node[3], str) else set()
     return found.union(*(_walrus_names(part) for part in node if isinstance(part, tuple)))
-
-
-__all__ = ["Access", "InstanceObject", "Int"]

@@ -409,6 +409,3 @@ def _merge(sequences: list[list[Class | str]]) -> list[Class | str]:
         remaining = [[item for item in sequence if item != head] for sequence in remaining]
         remaining = [sequence for sequence in remaining if sequence]
     return result
-
-
-__all__ = ["MODULE_CLASS", "UNKNOWN_BASE", "Attributes"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.source import units
-from raiselens_server.values.lattice import Const, Seq, Value
+from raiselens_server.values.lattice import Seq, Value
 
 if TYPE_CHECKING:
     from raiselens_server.source.units import FunctionUnit, Parameter
@@ -158,6 +158,3 @@ def _missing(unit: FunctionUnit, names: list[str], kind: str) -> BindingFailure:
     plural = "" if len(names) == 1 else "s"
     message = f"{unit.qualname}() missing {len(names)} required {kind} argument{plural}: {quoted(names)}"
     return BindingFailure(message, "call-missing-argument", names[0])
-
-
-__all__ = ["Arguments", "BindingFailure", "Bindings", "Const", "bind", "quoted"]

@@ -12,7 +12,6 @@ from raiselens_server.foresee.objects import (
     Bound,
     Class,
     DictObject,
-    EnumMember,
     Function,
     InstanceObject,
     ListObject,
@@ -334,12 +333,12 @@ class Builtins(Attributes):
         cls = kinds.get(name, "")
         if test is None or not cls:
             return lattice.NONE
-        self.guards_reached += 1
+        self.statistics.guards_reached += 1
         answer = self.truth(test)
         if answer is None:
             frame.unsure = True
             return lattice.NONE
-        self.guards_decided += 1
+        self.statistics.guards_decided += 1
         if answer:
             return lattice.NONE
         message = args[1] if len(args) > 1 else given.get("message")
@@ -403,6 +402,3 @@ class Builtins(Attributes):
         "functools.wraps": _builtin_wraps,
         "typing.cast": _builtin_identity,
     }
-
-
-__all__ = ["Builtins", "EnumMember"]

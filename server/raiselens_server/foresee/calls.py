@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from raiselens_server.foresee import exceptions
 from raiselens_server.foresee.binding import Arguments, BindingFailure, bind, with_receiver
 from raiselens_server.foresee.core import MAX_DEPTH
-from raiselens_server.foresee.frames import Frame, Raising
+from raiselens_server.foresee.frames import Frame, Raising, binding_error
 from raiselens_server.foresee.objects import (
     Bound,
     Class,
@@ -19,7 +19,7 @@ from raiselens_server.foresee.objects import (
     Super,
     Wrapped,
 )
-from raiselens_server.foresee.running import BUSY, Running
+from raiselens_server.foresee.running import BUSY, Running, callee_frame
 from raiselens_server.source import ir, units
 from raiselens_server.values import lattice, ops
 from raiselens_server.values.lattice import (
@@ -49,7 +49,7 @@ class Calls(Running):
     # The call expression
 
     def _call(self, expr: Expr, frame: Frame) -> Value:
-        self.calls += 1
+        self.statistics.calls += 1
         if expr[3][0] == ir.NAME and expr[3][3] == "super":
             special = self._super(expr, frame)
             if special is not None:
@@ -263,17 +263,8 @@ class Calls(Running):
         unit = function.unit
         bound = bind(unit, arguments)
         if isinstance(bound, BindingFailure):
-            raise Raising(
-                "TypeError",
-                (bound.message,),
-                frame,
-                implicit="binding",
-                rule=bound.rule,
-                callee=function.dotted,
-                param=bound.param,
-                condition=f"def {unit.name}{self.signature(function)}",
-            )
-        self.resolved += 1
+            raise binding_error(bound, frame, function.dotted, f"def {unit.name}{self.signature(function)}")
+        self.statistics.resolved += 1
         if expr is not None:
             self.followed.add(frame.base + expr[1])
         if not self.deep and not self._worth_running(unit, bound.values):
@@ -281,17 +272,7 @@ class Calls(Running):
         if frame.depth >= MAX_DEPTH or self._recursion(function, frame) >= RECURSION_LIMIT:
             return self.not_followed(arguments, "depth")
         values = dict(bound.values)
-        inner = Frame(
-            function,
-            function.module,
-            unit.base,
-            values,
-            function.closure,
-            frame,
-            frame.depth + 1,
-            owner=function.owner,
-            quiet=frame.quiet,
-        )
+        inner = callee_frame(function, values, frame)
         self._defaults(function, bound.unsure, values)
         if bound.rest is not None:
             name, gathered = bound.rest
@@ -338,6 +319,3 @@ def _is_chain(expr: Expr) -> bool:
     while expr[0] == ir.ATTRIBUTE:
         expr = expr[3]
     return bool(expr[0] == ir.NAME)
-
-
-__all__ = ["Calls"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from raiselens_server.foresee.core import Core
 from raiselens_server.foresee.objects import Bound, Class, Function, Partial, Pending, Super, Wrapped
-from raiselens_server.source import ir
+from raiselens_server.source.bindings import names_read
 from raiselens_server.source.units import ClassUnit, FunctionUnit
 from raiselens_server.values.lattice import Callable, Ref, Seq
 
@@ -60,25 +60,5 @@ def _has_state(target: object) -> bool:
 def names_of(unit: FunctionUnit | ClassUnit) -> frozenset[str]:
     """The names that a function or class reads, those nested in it included."""
     if unit.read is None:
-        unit.read = frozenset(names_deep(unit.block if isinstance(unit, ClassUnit) else unit.body.block))
+        unit.read = frozenset(names_read(unit.block if isinstance(unit, ClassUnit) else unit.body.block, nested=True))
     return unit.read
-
-
-def names_deep(block: object) -> set[str]:
-    """The names that a block reads, bodies of nested functions and classes included."""
-    names: set[str] = set()
-    stack: list[object] = [block]
-    while stack:
-        node = stack.pop()
-        match node:
-            case FunctionUnit():
-                stack.append(node.body.block)
-            case ClassUnit():
-                stack.append(node.block)
-            case (ir.NAME, int(), int(), str() as name):
-                names.add(name)
-            case tuple():
-                stack.extend(node)
-            case _:
-                continue
-    return names

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from raiselens_server.foresee.core import Core
 from raiselens_server.foresee.objects import Bound, Class, Function, Pending
 from raiselens_server.source import ir
-from raiselens_server.values.lattice import Callable, Const, Device, Named, Ref, Unknown
+from raiselens_server.values.lattice import Callable, Device, Named, Ref, Unknown
 
 if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame
@@ -62,6 +62,3 @@ def _called(context: Expr) -> str:
 def _sets_defaults(name: str) -> bool:
     lowered = name.lower()
     return any(word in lowered for word in ("device", "dtype", "meta", "init", "empty", "fake"))
-
-
-__all__ = ["Const", "Contexts"]

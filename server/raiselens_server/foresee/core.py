@@ -20,7 +20,8 @@ from raiselens_server.foresee.objects import (
     SetObject,
 )
 from raiselens_server.foresee.parts import Parts
-from raiselens_server.source import ir
+from raiselens_server.foresee.statistics import Statistics
+from raiselens_server.source.bindings import names_read
 from raiselens_server.source.module import expression_text
 from raiselens_server.values import dims, lattice
 from raiselens_server.values.lattice import (
@@ -41,7 +42,6 @@ from raiselens_server.values.lattice import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable as Thunk
-    from collections.abc import Iterable
 
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.foresee.objects import Class, HeapObject
@@ -72,11 +72,7 @@ class Core(Parts):
         self.ambient = ambient
         self.heap: dict[int, HeapObject] = {}
         self.steps = 0
-        self.calls = 0
-        self.resolved = 0
-        self.guards_reached = 0
-        self.guards_decided = 0
-        self.undecided: dict[str, int] = {}
+        self.statistics = Statistics()
         self.patched: set[tuple[str, str]] = set()
         self.live: dict[str, Frame] = {}
         self.followed: set[int] = set()
@@ -170,11 +166,6 @@ class Core(Parts):
         if isinstance(value, Unknown) and value.path is not None and value.path.endswith(("]", ")")):
             return Int(dims.of_symbol(dims.Symbol(value.path.split("#", 1)[-1], hash(value.path), 0)))
         return value
-
-    def symbol(self, expr: Expr, frame: Frame, minimum: int | None = None) -> Int:
-        """A new int that is not known, named by the expression that gives it."""
-        name = expression_text(frame.module, frame.base, expr)
-        return Int(dims.of_symbol(dims.Symbol(name, fresh_uid(), minimum)))
 
     def forget(self, value: Value, *, escapes: bool = False, seen: set[int] | None = None) -> None:
         """Something may change what `value` refers to: forget its contents, and theirs.
@@ -282,7 +273,7 @@ class Core(Parts):
         if frame.function is None:
             return True
         derived = frame.derived
-        return any(name in derived for name in names_in(expr))
+        return any(name in derived for name in names_read(expr))
 
     def speculate(self, frame: Frame, thunk: Thunk[[], Value]) -> Value:
         """Evaluate what may not be reached: a raise in it is no certain one, but stands in a root."""
@@ -310,10 +301,7 @@ class Core(Parts):
             raise raised[0]
         if raised:
             frame.unsure = True
-        joined = results[0]
-        for result in results[1:]:
-            joined = lattice.join(joined, result)
-        return joined
+        return lattice.join_all(results)
 
 
 def _unknown_like(ref: Ref, contents: HeapObject | None) -> HeapObject:
@@ -337,19 +325,6 @@ def settled(value: Value) -> bool:
             return not hasattr(target, "receiver")
         case _:
             return False
-
-
-def names_in(expr: object) -> Iterable[str]:
-    """The names that an expression reads, nested ones included."""
-    stack: list[object] = [expr]
-    while stack:
-        node = stack.pop()
-        if not isinstance(node, tuple) or not node:
-            continue
-        if node[0] == ir.NAME and len(node) == 4 and isinstance(node[3], str):
-            yield node[3]
-        else:
-            stack.extend(node)
 
 
 def join_heaps(left: dict[int, HeapObject], right: dict[int, HeapObject]) -> dict[int, HeapObject]:
@@ -391,6 +366,3 @@ def _join_items(left: tuple[Value, ...] | None, right: tuple[Value, ...] | None)
     if left is None or right is None or len(left) != len(right):
         return None
     return tuple(lattice.join(a, b) for a, b in zip(left, right, strict=True))
-
-
-__all__ = ["BudgetSpentError", "Core", "fresh_uid", "join_heaps", "names_in"]

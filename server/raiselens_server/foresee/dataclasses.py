@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raiselens_server.foresee.attributes import Attributes
-from raiselens_server.foresee.binding import Arguments, BindingFailure, bind
-from raiselens_server.foresee.frames import Raising
+from raiselens_server.foresee.binding import Arguments, BindingFailure, bind, with_receiver
+from raiselens_server.foresee.frames import Raising, binding_error
 from raiselens_server.foresee.objects import Class, DataField, Function, InstanceObject
 from raiselens_server.source import ir, units
 from raiselens_server.source.units import Body, FunctionUnit, Parameter
-from raiselens_server.values.lattice import Callable, Const, Named, Unknown, Value
+from raiselens_server.values.lattice import Callable, Named, Unknown, Value
 
 if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame
@@ -108,23 +108,10 @@ class DataClasses(Attributes):
             lower=lambda: _EMPTY,
         )
         ref = self.new("instance", InstanceObject(), cls)
-        bound = bind(
-            unit,
-            Arguments(
-                (ref, *arguments.positional), arguments.keywords, arguments.open_positional, arguments.open_keywords
-            ),
-        )
+        bound = bind(unit, with_receiver(ref, arguments))
         if isinstance(bound, BindingFailure):
-            raise Raising(
-                "TypeError",
-                (bound.message,),
-                frame,
-                implicit="binding",
-                rule=bound.rule,
-                callee=f"{cls.dotted}.{name}",
-                param=bound.param,
-            )
-        self.resolved += 1
+            raise binding_error(bound, frame, f"{cls.dotted}.{name}")
+        self.statistics.resolved += 1
         for field in fields:
             value = bound.values.get(field.name)
             if value is None:
@@ -144,6 +131,3 @@ class DataClasses(Attributes):
             return self.call(value, [], [], frame) if field.factory and isinstance(value, (Callable, Named)) else value
         except Raising:
             return Unknown("default")
-
-
-__all__ = ["Const", "DataClasses"]

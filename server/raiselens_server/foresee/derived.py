@@ -5,25 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raiselens_server.source import ir
-from raiselens_server.source.bindings import bound_by
+from raiselens_server.source.bindings import bound_by, names_read
 from raiselens_server.source.module import flatten
 
 if TYPE_CHECKING:
     from raiselens_server.source.units import FunctionUnit
-
-
-def names_read(node: object) -> set[str]:
-    """Every name in a node, nested ones included."""
-    found: set[str] = set()
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, tuple) and current:
-            if current[0] == ir.NAME and len(current) == 4 and isinstance(current[3], str):
-                found.add(current[3])
-            else:
-                stack.extend(current)
-    return found
 
 
 def derived(unit: FunctionUnit) -> frozenset[str]:
@@ -34,16 +20,16 @@ def derived(unit: FunctionUnit) -> frozenset[str]:
     for statement in flatten(unit.body.block):
         match statement[0]:
             case ir.ASSIGN | ir.ANNOTATED | ir.AUGMENTED:
-                flows.append((bound_by(statement), names_read(statement[4:])))
+                flows.append((bound_by(statement), set(names_read(statement[4:]))))
             case ir.FOR:
-                flows.append((bound_by(statement), names_read(statement[4])))
+                flows.append((bound_by(statement), set(names_read(statement[4]))))
             case ir.WITH:
-                flows.append((bound_by(statement), names_read(statement[3])))
+                flows.append((bound_by(statement), set(names_read(statement[3]))))
             case ir.MATCH:
-                flows.append((bound_by(statement), names_read(statement[3])))
+                flows.append((bound_by(statement), set(names_read(statement[3]))))
             case ir.FUNCTION:
                 inner = statement[3].body
-                flows.append((frozenset({statement[3].name}), names_read(inner.block) - inner.assigned))
+                flows.append((frozenset({statement[3].name}), set(names_read(inner.block)) - inner.assigned))
             case _:
                 continue
     known = {parameter.name for parameter in unit.parameters}

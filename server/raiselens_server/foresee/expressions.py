@@ -223,10 +223,7 @@ class Expressions(Core):
                 self.report(each, frame)
             else:
                 frame.unsure = True
-        joined = results[0]
-        for value in results[1:]:
-            joined = lattice.join(joined, value)
-        return joined
+        return lattice.join_all(results)
 
     def test(self, expr: Expr, frame: Frame) -> bool | None:
         """What `bool(expr)` must be; the operands of and/or/not are asked by themselves."""

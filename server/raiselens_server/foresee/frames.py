@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from raiselens_server.foresee.binding import BindingFailure
     from raiselens_server.foresee.objects import Class, Function, HeapObject
     from raiselens_server.source.ir import Expr, Stmt
     from raiselens_server.source.module import Module
@@ -157,3 +158,17 @@ class Raising(Exception):  # noqa: N818 it carries an abstract raise, it is no e
             return self.cls.removeprefix("builtins.")
         module = self.cls.module.name
         return self.cls.unit.qualname if module == "__main__" else f"{module}.{self.cls.unit.qualname}"
+
+
+def binding_error(failure: BindingFailure, frame: Frame, callee: str, condition: str = "") -> Raising:
+    """The TypeError of a call whose arguments do not fit."""
+    return Raising(
+        "TypeError",
+        (failure.message,),
+        frame,
+        implicit="binding",
+        rule=failure.rule,
+        callee=callee,
+        param=failure.param,
+        condition=condition,
+    )

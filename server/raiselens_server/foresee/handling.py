@@ -34,7 +34,7 @@ class Handling(Core):
             if self.block(orelse, frame):
                 states.append((frame.variables, self.heap))
             at_end = (dict(at_end[0]), dict(at_end[1]))
-        certain = not falls and len(raised) > 0 and not any(True for _ in ())
+        certain = not falls and len(raised) > 0
         escaped = self._handle(handlers, raised, entry, at_end, states, frame, certain=certain)
         frame.raises.extend(escaped)
         if raised and states:

@@ -8,7 +8,7 @@ from raiselens_server.foresee.frames import Loop
 from raiselens_server.foresee.narrowing import Narrowing
 from raiselens_server.foresee.objects import Pending, kind_of
 from raiselens_server.source import ir
-from raiselens_server.source.bindings import bound_by
+from raiselens_server.source.bindings import bind_target, bound_by
 from raiselens_server.source.module import flatten
 from raiselens_server.values import lattice
 from raiselens_server.values.lattice import Callable, Const, Ref, Unknown, Value
@@ -36,13 +36,14 @@ class Loops(Narrowing):
         frame.loops.append(loop)
         self.refine(test, True, frame)
         before = len(frame.raises)
-        frame.branches.append(self.source(frame, test)) if answer is None else None
-        falls = self.block(body, frame)
-        frame.branches.pop() if answer is None else None
+        if answer is None:
+            frame.branches.append(self.source(frame, test))
+        self.block(body, frame)
+        if answer is None:
+            frame.branches.pop()
         frame.loops.pop()
         if len(frame.raises) > before:
             frame.unsure = True
-        after = self.snapshot(frame)
         self._forget_changed(entry[1], frame)
         states: list[State] = [*loop.breaks]
         if not forever:
@@ -53,7 +54,6 @@ class Loops(Narrowing):
         elif not loop.breaks:
             # An endless loop leaves by break, return or raise only; a raise on its first round is certain.
             return False
-        del falls, after
         self.restore(frame, self.join_states(states))
         self._havoc(body, frame)
         return True
@@ -125,8 +125,9 @@ class Loops(Narrowing):
         heap = self.heap
         self.restore(frame, (entry[0], heap))
         self._havoc(body, frame)
-        for name in _target_names(target):
-            frame.variables[name] = Unknown("loop-item")
+        bound: set[str] = set()
+        bind_target(target, bound)
+        frame.variables.update(dict.fromkeys(bound, Unknown("loop-item")))
         states: list[State] = [(dict(v), dict(h)) for v, h in loop.breaks]
         if self.block(orelse, frame):
             states.append((frame.variables, self.heap))
@@ -151,24 +152,8 @@ class Loops(Narrowing):
         for uid, contents in list(self.heap.items()):
             old = before.get(uid)
             if old is not None and old is not contents:
-                for value in [*frame.variables.values()]:
-                    if isinstance(value, Ref) and value.uid == uid:
-                        self.forget(value)
-                        break
-                else:
-                    self.forget(Ref(uid, kind_of(contents)))
-
-
-def _target_names(target: Expr) -> list[str]:
-    match target[0]:
-        case ir.NAME:
-            return [target[3]]
-        case ir.TUPLE | ir.LIST:
-            return [name for item in target[3] for name in _target_names(item)]
-        case ir.STAR:
-            return _target_names(target[3])
-        case _:
-            return []
+                held = (v for v in frame.variables.values() if isinstance(v, Ref) and v.uid == uid)
+                self.forget(next(held, Ref(uid, kind_of(contents))))
 
 
 def _touched(statement: Stmt) -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raiselens_server.foresee.core import Core, names_in
+from raiselens_server.foresee.core import Core
 from raiselens_server.source import ir
+from raiselens_server.source.bindings import bind_pattern
 from raiselens_server.values.lattice import Const, Union, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.source.ir import Expr
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
 
 class Narrowing(Core):
     """Narrowing by tests and patterns."""
-
-    def names_in(self, expr: Expr) -> Iterable[str]:
-        """The names that an expression reads."""
-        return names_in(expr)
 
     def refine(self, test: Expr, taken: bool, frame: Frame) -> None:
         """Narrow the names that `test` speaks of, on the branch where it is `taken`."""
@@ -83,23 +80,7 @@ class Narrowing(Core):
             case ir.P_CLASS if not pattern[4] and not pattern[5]:
                 return self.is_instance(subject, self.evaluate(pattern[3], frame))
             case _:
-                for name in _names_of(pattern):
-                    frame.variables[name] = Unknown("pattern")
+                bound: set[str] = set()
+                bind_pattern(pattern, bound)
+                frame.variables.update(dict.fromkeys(bound, Unknown("pattern")))
                 return None
-
-
-def _names_of(pattern: Expr) -> list[str]:
-    match pattern[0]:
-        case ir.P_CAPTURE | ir.P_STAR:
-            return [pattern[3]] if pattern[3] is not None else []
-        case ir.P_OR | ir.P_SEQUENCE:
-            return [name for inner in pattern[3] for name in _names_of(inner)]
-        case ir.P_AS:
-            return [*_names_of(pattern[3]), pattern[4]]
-        case ir.P_CLASS:
-            inner = [*pattern[4], *(value for _, value in pattern[5])]
-            return [name for each in inner for name in _names_of(each)]
-        case ir.P_OPAQUE:
-            return list(pattern[3])
-        case _:
-            return []

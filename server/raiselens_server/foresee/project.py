@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.foresee.core import BudgetSpentError
@@ -13,11 +12,12 @@ from raiselens_server.foresee.objects import Class, Function, InstanceObject
 from raiselens_server.foresee.report import RootRun
 from raiselens_server.foresee.run import Run
 from raiselens_server.foresee.scopes import Scopes
+from raiselens_server.foresee.statistics import Statistics
 from raiselens_server.source import ir, units
 from raiselens_server.source.module import flatten
-from raiselens_server.source.resolve import Resolver, package_root
+from raiselens_server.source.resolve import Resolver
 from raiselens_server.values import dtypes
-from raiselens_server.values.lattice import Callable, Device, Unknown, Value
+from raiselens_server.values.lattice import Device, Unknown, Value
 from raiselens_server.values.ops import Ambient
 
 if TYPE_CHECKING:
@@ -35,25 +35,6 @@ _SCRIPT_AMBIENT: Final = Ambient(frozenset({"float32"}), Device("cpu"))
 FUNCTION_DEPTH: Final = 4
 """Where a function or an imported module starts, of MAX_DEPTH: a script is followed deeper, for its facts are known."""
 _SETTERS: Final = (b"set_default_dtype", b"set_default_device", b"set_default_tensor_type")
-
-
-@dataclass(slots=True)
-class Statistics:
-    """How far foreseeing reached: calls seen, callees resolved, guards reached and decided, the rest by cause."""
-
-    calls: int = 0
-    resolved: int = 0
-    guards_reached: int = 0
-    guards_decided: int = 0
-    undecided: Counter[str] = field(default_factory=Counter)
-
-    def add(self, other: Statistics) -> None:
-        """Add `other`'s counts to these."""
-        self.calls += other.calls
-        self.resolved += other.resolved
-        self.guards_reached += other.guards_reached
-        self.guards_decided += other.guards_decided
-        self.undecided.update(other.undecided)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +164,7 @@ class Project:
         findings: dict[tuple[object, ...], Finding] = {}
         for run in self._roots(module):
             followed |= run.followed
-            statistics.calls += run.calls
-            statistics.resolved += run.resolved
-            statistics.guards_reached += run.guards_reached
-            statistics.guards_decided += run.guards_decided
-            statistics.undecided.update(run.undecided)
+            statistics.add(run.statistics)
             for finding in run.findings:
                 guard, call = finding.raising.levels[-1], finding.call
                 key = (
@@ -262,9 +239,9 @@ class Project:
         try:
             run.block(block, frame)
         except BudgetSpentError:
-            run.undecided["budget"] = run.undecided.get("budget", 0) + 1
+            run.statistics.undecided["budget"] += 1
         except RecursionError:
-            run.undecided["nesting"] = run.undecided.get("nesting", 0) + 1
+            run.statistics.undecided["nesting"] += 1
 
 
 def functions_of(block: Block, owner: Class | None, module: Module) -> Iterator[tuple[FunctionUnit, Class | None]]:
@@ -274,6 +251,3 @@ def functions_of(block: Block, owner: Class | None, module: Module) -> Iterator[
             yield statement[3], owner
         elif statement[0] == ir.CLASS:
             yield from functions_of(statement[3].block, Class(statement[3], module, None), module)
-
-
-__all__ = ["Callable", "FileReport", "Project", "Statistics", "package_root"]

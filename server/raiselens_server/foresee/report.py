@@ -18,11 +18,11 @@ from raiselens_server.error import (
     Frame as ErrorFrame,
 )
 from raiselens_server.foresee import exceptions
-from raiselens_server.foresee.core import names_in
 from raiselens_server.foresee.run import Run
 from raiselens_server.foresee.templates import message_template
 from raiselens_server.foresee.versions import for_other_versions
 from raiselens_server.source import ir
+from raiselens_server.source.bindings import names_read
 from raiselens_server.values import dims, dtypes
 from raiselens_server.values.lattice import Const, HolePart, Ref, Tensor, Text
 
@@ -100,7 +100,7 @@ class RootRun(Run):
             return True
         guard = raising.levels[-1]
         return raising.implicit != "binding" and any(
-            name in guard.frame.derived for name in names_in(header(guard.statement))
+            name in guard.frame.derived for name in names_read(header(guard.statement))
         )
 
     def _hands_over(self, raising: Raising) -> bool:
@@ -168,7 +168,7 @@ class RootRun(Run):
         if callee.function is None:
             return None
         names = [parameter.name for parameter in callee.function.unit.parameters]
-        read = list(dict.fromkeys(_in_order(raising.test)))
+        read = list(dict.fromkeys(names_read(raising.test)))
         if guard is callee:
             direct = [name for name in read if name in names and name not in {"self", "cls"}]
             if direct:
@@ -187,7 +187,7 @@ class RootRun(Run):
         assert callee.function is not None  # noqa: S101 states what the caller has checked
         for statement in flatten(callee.function.unit.body.block):
             if statement[0] == ir.ASSIGN and any(t[0] == ir.NAME and t[3] in read for t in statement[3]):
-                for name in _in_order(statement[4]):
+                for name in names_read(statement[4]):
                     if name in names:
                         return name
         return None
@@ -275,14 +275,3 @@ def statement_place(level: Level) -> Place:
         case _:
             pass
     return Place(module.path, module.span(start, end))
-
-
-def _in_order(expr: object) -> list[str]:
-    if not isinstance(expr, tuple) or not expr:
-        return []
-    if expr[0] == ir.NAME and len(expr) == 4 and isinstance(expr[3], str):
-        return [expr[3]]
-    return [name for part in expr if isinstance(part, tuple) for name in _in_order(part)]
-
-
-__all__ = ["Finding", "RootRun", "deciding_site", "render"]

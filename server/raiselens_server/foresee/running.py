@@ -193,18 +193,7 @@ class Running(Core):
         """Run the body of a coroutine, or of a generator up to its first `yield`."""
         if frame.depth >= MAX_DEPTH:
             return Unknown("depth")
-        function = pending.function
-        inner = Frame(
-            function,
-            function.module,
-            function.unit.base,
-            dict(pending.arguments),
-            function.closure,
-            frame,
-            frame.depth + 1,
-            owner=function.owner,
-            quiet=frame.quiet,
-        )
+        inner = callee_frame(pending.function, dict(pending.arguments), frame)
         try:
             value = self.run_frame(inner, frame)
         except Raising:
@@ -212,6 +201,21 @@ class Running(Core):
                 return Unknown("generator")
             raise
         return Unknown("generator") if pending.generator else value
+
+
+def callee_frame(function: Function, values: dict[str, Value], caller: Frame) -> Frame:
+    """The frame that a call of `function` with bound arguments runs in."""
+    return Frame(
+        function,
+        function.module,
+        function.unit.base,
+        values,
+        function.closure,
+        caller,
+        caller.depth + 1,
+        owner=function.owner,
+        quiet=caller.quiet,
+    )
 
 
 def fact_key(value: Value) -> object | None:

@@ -137,9 +137,8 @@ class Scopes:
 
     # Imports
 
-    def import_module(self, dotted: str, importer: Module, *, submodule: str) -> Value:
-        """`import submodule`, bound to the module `dotted`."""
-        del submodule
+    def import_module(self, dotted: str, importer: Module) -> Value:
+        """The module that an `import` statement binds."""
         if dotted.split(".", 1)[0] in NAMED_FIRST:
             return Named(dotted)
         module = self.find_module(dotted, importer)
@@ -276,7 +275,7 @@ class Scopes:
                 for dotted, alias in statement[3]:
                     bound = alias or dotted.split(".", 1)[0]
                     if bound == name:
-                        return self.import_module(dotted if alias else bound, module, submodule=dotted)
+                        return self.import_module(dotted if alias else bound, module)
                 return Unknown("import")
             case ir.FROM:
                 for original, alias in statement[5]:

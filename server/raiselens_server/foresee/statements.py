@@ -9,7 +9,7 @@ from raiselens_server.foresee.frames import Condition, Raising
 from raiselens_server.foresee.narrowing import Narrowing
 from raiselens_server.foresee.objects import Class, Function
 from raiselens_server.source import ir
-from raiselens_server.source.bindings import bound_by
+from raiselens_server.source.bindings import bound_by, names_read
 from raiselens_server.values import lattice
 from raiselens_server.values.lattice import Callable, HolePart, Unknown
 
@@ -115,7 +115,7 @@ class Statements(Narrowing, Core):
         for dotted, alias in statement[3]:
             name = alias or dotted.split(".", 1)[0]
             target = dotted if alias else name
-            frame.variables[name] = self.scopes.import_module(target, frame.module, submodule=dotted)
+            frame.variables[name] = self.scopes.import_module(target, frame.module)
         return True
 
     def _from(self, statement: Stmt, frame: Frame) -> bool:
@@ -144,16 +144,16 @@ class Statements(Narrowing, Core):
         return condition.test, text
 
     def _assert(self, statement: Stmt, frame: Frame) -> bool:
-        self.guards_reached += 1
+        self.statistics.guards_reached += 1
         answer = self.test(statement[3], frame)
         if answer is True:
-            self.guards_decided += 1
+            self.statistics.guards_decided += 1
             return True
         if answer is None:
             self._undecided(statement[3], frame)
             self.refine(statement[3], True, frame)
             return True
-        self.guards_decided += 1
+        self.statistics.guards_decided += 1
         self._decided(statement[3], frame, taken=False)
         parts: tuple[str | HolePart, ...] = ()
         if statement[4] is not None:
@@ -166,11 +166,12 @@ class Statements(Narrowing, Core):
     def _undecided(self, test: Expr, frame: Frame) -> None:
         frame.unsure = True
         cause = self.cause_of(test, frame)
-        self.undecided[cause] = self.undecided.get(cause, 0) + 1
+        self.statistics.undecided[cause] += 1
 
     def cause_of(self, test: Expr, frame: Frame) -> str:
         """Why a test was not decided, in a word, for statistics."""
-        for name in self.names_in(test):
+        # The operand that is compared against is mostly the one nobody knows.
+        for name in reversed([*names_read(test)]):
             value = self.lookup(name, frame)
             if isinstance(value, Unknown):
                 return value.cause
@@ -185,12 +186,12 @@ class Statements(Narrowing, Core):
         _, _, _, test, body, orelse = statement
         guard = _is_guard(body) or _is_guard(orelse)
         if guard:
-            self.guards_reached += 1
+            self.statistics.guards_reached += 1
         answer = self.test(test, frame)
         if answer is None:
             return self._undecided_if(statement, frame, guard=guard)
         if guard:
-            self.guards_decided += 1
+            self.statistics.guards_decided += 1
         taken, other = (body, orelse) if answer else (orelse, body)
         depth = len(frame.conditions)
         self._decided(test, frame, taken=answer)

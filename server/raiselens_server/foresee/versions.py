@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from raiselens_server.foresee.core import names_in
 from raiselens_server.source import ir
-from raiselens_server.source.bindings import bound_by
+from raiselens_server.source.bindings import bound_by, names_read
 from raiselens_server.source.module import expression_text, flatten
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def _speaks_of_version(expr: Expr, frame: Frame, steps: int) -> bool:
         return False
     return any(
         _speaks_of_version(value, frame, steps - 1)
-        for name in names_in(expr)
+        for name in names_read(expr)
         for statement in _assignments(name, frame)
         if (value := _value(statement)) is not None
     )

@@ -9,6 +9,7 @@ from raiselens_server.repair.locate import needs_parentheses, torch_name
 from raiselens_server.repair.proposal import Change, Changed, Proposal
 from raiselens_server.repair.subject import allocation
 from raiselens_server.source import ir
+from raiselens_server.values import dtypes
 from raiselens_server.values.lattice import Tensor
 
 if TYPE_CHECKING:
@@ -26,16 +27,8 @@ _FACTORIES: Final = frozenset(
     }
 )  # fmt: skip
 _REDUCTIONS: Final = frozenset({"cumsum", "sum", "cumprod", "prod", "mean", "softmax", "log_softmax", "nansum"})
-_CASTS: Final = {
-    "int": "int32", "long": "int64", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool",
-    "half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16",
-}  # fmt: skip
-_CAST_BY_DTYPE: Final = {dtype: name for name, dtype in _CASTS.items()}
-_LEGACY: Final = {
-    "float32": "FloatTensor", "float64": "DoubleTensor", "float16": "HalfTensor", "bfloat16": "BFloat16Tensor",
-    "uint8": "ByteTensor", "int8": "CharTensor", "int16": "ShortTensor", "int32": "IntTensor", "int64": "LongTensor",
-    "bool": "BoolTensor",
-}  # fmt: skip
+_CAST_BY_DTYPE: Final = {dtype: name for name, dtype in dtypes.CAST_METHODS.items()}
+_LEGACY: Final = {dtype: f"{name}Tensor" for name, dtype in dtypes.LEGACY.items()}
 
 
 def proposals(project: Project, subject: Subject, wanted: str) -> Iterator[Proposal]:
@@ -64,7 +57,7 @@ def _at_allocation(subject: Subject, located: Located, wanted: str) -> Iterator[
     change = _cast_change(located, name, wanted, text) or _dtype_keyword(located, name, text)
     if change is None:
         return
-    cast = name in _CASTS or name in {"to", "type"}
+    cast = name in dtypes.CAST_METHODS or name in {"to", "type"}
     title = (
         f"Convert to torch.{wanted} here" if cast else f"Allocate `{_allocated(subject, located)}` as torch.{wanted}"
     )
@@ -126,7 +119,7 @@ def _cast_change(located: Located, name: str, wanted: str, text: str) -> Change 
     expr, module, base = located.expr, located.module, located.base
     if expr[3][0] != ir.ATTRIBUTE:
         return None
-    if name in _CASTS and not expr[4] and not expr[5]:
+    if name in dtypes.CAST_METHODS and not expr[4] and not expr[5]:
         method = _CAST_BY_DTYPE.get(wanted)
         start = base + expr[3][2] - len(name)
         replacement = f"{method}()" if method else f"to({text})"

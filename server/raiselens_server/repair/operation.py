@@ -96,6 +96,3 @@ def _operands(node: Expr, *, is_method: bool) -> Iterator[Expr]:
             yield node[3]
         case _:
             return
-
-
-__all__ = ["proposals"]

@@ -163,6 +163,3 @@ def _same_call(other: RaisedError, error: RaisedError) -> bool:
             return a.file == b.file and x == y and abs(a.span.line - b.span.line) <= 1
         case _:
             return False
-
-
-__all__ = ["helps", "repairs_for"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raiselens_server.foresee.objects import Bound
 from raiselens_server.repair.locate import Located, argument_of, at_site
 from raiselens_server.source import ir
 from raiselens_server.values.lattice import Tensor
@@ -83,6 +82,3 @@ def allocation(project: Project, subject: Subject, site: Site | None) -> Located
         return None
     module = project.scopes.module_at(site.file)
     return None if module is None else at_site(module, site)
-
-
-__all__ = ["Bound", "Subject", "allocation", "subject_of"]

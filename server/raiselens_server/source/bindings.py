@@ -1,12 +1,15 @@
-"""Which names a statement binds."""
+"""Which names a piece of IR binds, and which it reads."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from raiselens_server.source import ir
+from raiselens_server.source.units import ClassUnit, FunctionUnit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from raiselens_server.source.ir import Expr, Stmt
 
 
@@ -16,15 +19,15 @@ def bound_by(statement: Stmt) -> frozenset[str]:
     match statement[0]:
         case ir.ASSIGN:
             for target in statement[3]:
-                _bound_target(target, names)
+                bind_target(target, names)
         case ir.ANNOTATED | ir.AUGMENTED | ir.FOR:
-            _bound_target(statement[3], names)
+            bind_target(statement[3], names)
         case ir.TRY:
             names.update(name for _, name, _ in statement[4] if name is not None)
         case ir.WITH:
             for _, target in statement[3]:
                 if target is not None:
-                    _bound_target(target, names)
+                    bind_target(target, names)
         case ir.FUNCTION | ir.CLASS:
             names.add(statement[3].name)
         case ir.IMPORT:
@@ -33,47 +36,68 @@ def bound_by(statement: Stmt) -> frozenset[str]:
             names.update(alias for _, alias in statement[5] or ())
         case ir.DELETE:
             for target in statement[3]:
-                _bound_target(target, names)
+                bind_target(target, names)
         case ir.UNREAD:
             names.update(statement[3])
         case ir.MATCH:
             for pattern, _, _ in statement[4]:
-                _bound_pattern(pattern, names)
+                bind_pattern(pattern, names)
         case _:
             pass
     return frozenset(names)
 
 
-def _bound_target(target: Expr, names: set[str]) -> None:
+def bind_target(target: Expr, names: set[str]) -> None:
+    """Add the names that an assignment target binds."""
     match target[0]:
         case ir.NAME:
             names.add(target[3])
         case ir.TUPLE | ir.LIST:
             for item in target[3]:
-                _bound_target(item, names)
+                bind_target(item, names)
         case ir.STAR:
-            _bound_target(target[3], names)
+            bind_target(target[3], names)
         case _:
             pass
 
 
-def _bound_pattern(pattern: tuple[Any, ...], names: set[str]) -> None:
+def bind_pattern(pattern: tuple[Any, ...], names: set[str]) -> None:
+    """Add the names that a `case` pattern binds."""
     match pattern[0]:
         case ir.P_CAPTURE | ir.P_STAR:
             if pattern[3] is not None:
                 names.add(pattern[3])
         case ir.P_OR | ir.P_SEQUENCE:
             for inner in pattern[3]:
-                _bound_pattern(inner, names)
+                bind_pattern(inner, names)
         case ir.P_AS:
-            _bound_pattern(pattern[3], names)
+            bind_pattern(pattern[3], names)
             names.add(pattern[4])
         case ir.P_CLASS:
             for inner in pattern[4]:
-                _bound_pattern(inner, names)
+                bind_pattern(inner, names)
             for _, inner in pattern[5]:
-                _bound_pattern(inner, names)
+                bind_pattern(inner, names)
         case ir.P_OPAQUE:
             names.update(pattern[3])
         case _:
             pass
+
+
+def names_read(node: object, *, nested: bool = False) -> Iterator[str]:
+    """The names that IR of any kind reads, in the order of the source.
+
+    `nested`: those in the bodies of functions and classes defined in it, too.
+    """
+    stack: list[object] = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, tuple) and current:
+            if current[0] == ir.NAME and len(current) == 4 and isinstance(current[3], str):
+                yield current[3]
+            else:
+                stack.extend(reversed(current))
+        elif nested and isinstance(current, FunctionUnit):
+            stack.append(current.body.block)
+        elif nested and isinstance(current, ClassUnit):
+            stack.append(current.block)

@@ -8,6 +8,7 @@ from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.source import ir, units
+from raiselens_server.source.bindings import bind_target
 from raiselens_server.source.lower_expressions import EXTRAS, MAX_NESTING, ExpressionLowering
 from raiselens_server.source.lower_patterns import lower_pattern
 from raiselens_server.source.syntax import LANGUAGE, parse
@@ -195,7 +196,7 @@ class Lowering(ExpressionLowering):
         if node is None:
             return ()
         if self.depth >= MAX_NESTING:
-            return ((ir.UNREAD, node.start_byte - self.base, node.end_byte - self.base, self._names_in(node)),)
+            return ((ir.UNREAD, node.start_byte - self.base, node.end_byte - self.base, self.names_in(node)),)
         statements: list[Stmt] = []
         self.depth += 1
         for child in node.named_children:
@@ -214,11 +215,12 @@ class Lowering(ExpressionLowering):
             into.append(handler(self, node, node.start_byte - self.base, node.end_byte - self.base))
         elif kind == "ERROR":
             # The grammar gives up on a part only: whole statements inside are still worth running for their names.
-            into.append((ir.UNREAD, node.start_byte - self.base, node.end_byte - self.base, self._names_in(node)))
+            into.append((ir.UNREAD, node.start_byte - self.base, node.end_byte - self.base, self.names_in(node)))
         elif kind not in EXTRAS:
-            into.append((ir.UNREAD, node.start_byte - self.base, node.end_byte - self.base, self._names_in(node)))
+            into.append((ir.UNREAD, node.start_byte - self.base, node.end_byte - self.base, self.names_in(node)))
 
-    def _names_in(self, node: Node) -> tuple[str, ...]:
+    def names_in(self, node: Node) -> tuple[str, ...]:
+        """Every name in a node that is not understood; each may be bound by it."""
         names: set[str] = set()
         stack = [node]
         while stack:
@@ -238,7 +240,7 @@ class Lowering(ExpressionLowering):
                 left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
                 operator = node.child_by_field_name("operator")
                 if left is None or right is None or operator is None:
-                    into.append((ir.UNREAD, start, end, self._names_in(node)))
+                    into.append((ir.UNREAD, start, end, self.names_in(node)))
                     return
                 target = self.target(left)
                 self.bind(target)
@@ -255,7 +257,7 @@ class Lowering(ExpressionLowering):
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         annotation = node.child_by_field_name("type")
         if left is None:
-            return (ir.UNREAD, start, end, self._names_in(node))
+            return (ir.UNREAD, start, end, self.names_in(node))
         if annotation is not None:
             target = self.target(left)
             if right is not None:
@@ -272,21 +274,12 @@ class Lowering(ExpressionLowering):
         for target in targets:
             self.bind(target)
         if right is None:
-            return (ir.UNREAD, start, end, self._names_in(node))
+            return (ir.UNREAD, start, end, self.names_in(node))
         return (ir.ASSIGN, start, end, tuple(targets), self._value(right))
 
     def bind(self, target: Expr) -> None:
         """Note the names that an assignment target binds."""
-        match target[0]:
-            case ir.NAME:
-                self.assigned.add(target[3])
-            case ir.TUPLE | ir.LIST:
-                for item in target[3]:
-                    self.bind(item)
-            case ir.STAR:
-                self.bind(target[3])
-            case _:
-                pass
+        bind_target(target, self.assigned)
 
     def expression(self, node: Node) -> Expr:
         """Lower an expression, noting what it does to the unit: a walrus binds, a yield makes a generator."""
@@ -326,7 +319,7 @@ class Lowering(ExpressionLowering):
         orelse: Block = ()
         alternatives = node.children_by_field_name("alternative")
         for alternative in alternatives[MAX_NESTING:]:
-            names = self._names_in(alternative)
+            names = self.names_in(alternative)
             orelse += ((ir.UNREAD, alternative.start_byte - self.base, alternative.end_byte - self.base, names),)
         for alternative in reversed(alternatives[:MAX_NESTING]):
             if alternative.type == "elif_clause":
@@ -353,7 +346,7 @@ class Lowering(ExpressionLowering):
     def _for(self, node: Node, start: int, end: int) -> Stmt:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if left is None or right is None:
-            return (ir.UNREAD, start, end, self._names_in(node))
+            return (ir.UNREAD, start, end, self.names_in(node))
         target = self.target(left)
         self.bind(target)
         iterable = self.expression(right)
@@ -442,7 +435,7 @@ class Lowering(ExpressionLowering):
         )
         definition = node.child_by_field_name("definition")
         if definition is None:
-            return (ir.UNREAD, start, end, self._names_in(node))
+            return (ir.UNREAD, start, end, self.names_in(node))
         if definition.type == "class_definition":
             cls = self.class_unit(definition, decorators)
             self.assigned.add(cls.name)
@@ -512,7 +505,7 @@ class Lowering(ExpressionLowering):
     def _match(self, node: Node, start: int, end: int) -> Stmt:
         subjects = [self.expression(child) for child in node.children_by_field_name("subject")]
         if not subjects:
-            return (ir.UNREAD, start, end, self._names_in(node))
+            return (ir.UNREAD, start, end, self.names_in(node))
         subject = subjects[0] if len(subjects) == 1 else (ir.TUPLE, subjects[0][1], subjects[-1][2], tuple(subjects))
         cases: list[tuple[Any, ...]] = []
         body = node.child_by_field_name("body")

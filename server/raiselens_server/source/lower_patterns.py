@@ -58,15 +58,7 @@ def lower_pattern(lowering: Lowering, node: Node) -> Pattern:
 
 
 def _opaque(lowering: Lowering, node: Node, start: int, end: int) -> Pattern:
-    names: set[str] = set()
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if current.type == "identifier":
-            names.add(lowering.text(current))
-        stack.extend(current.named_children)
-    lowering.assigned |= names
-    return (ir.P_OPAQUE, start, end, tuple(sorted(names)))
+    return (ir.P_OPAQUE, start, end, lowering.names_in(node))
 
 
 def _dotted(lowering: Lowering, node: Node, parts: list[Node], start: int, end: int) -> Pattern:

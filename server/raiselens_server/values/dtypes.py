@@ -50,6 +50,34 @@ ALIASES: Final[dict[str, str]] = {
 }
 """`torch.long` is `torch.int64`: attribute of the torch module → the name that torch prints."""
 
+CAST_METHODS: Final[dict[str, str]] = {
+    "bool": "bool",
+    "byte": "uint8",
+    "char": "int8",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "float": "float32",
+    "double": "float64",
+}
+"""`x.long()` gives int64: method of a tensor → the dtype."""
+
+LEGACY: Final = {
+    "Byte": "uint8",
+    "Char": "int8",
+    "Short": "int16",
+    "Int": "int32",
+    "Long": "int64",
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+    "Float": "float32",
+    "Double": "float64",
+    "Bool": "bool",
+}
+"""`torch.IntTensor` makes and names int32 tensors: the constructor's name without `Tensor` → the dtype."""
+
 ALL: Final = frozenset(BITS)
 FLOATING: Final = frozenset({"float16", "bfloat16", "float32", "float64"})
 FLOAT8: Final = frozenset(name for name in BITS if name.startswith("float8"))

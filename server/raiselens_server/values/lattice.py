@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from raiselens_server.values import dims, dtypes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import EllipsisType
 
     from raiselens_server.values.dims import Dim
@@ -281,6 +282,14 @@ def join(left: Value, right: Value) -> Value:
             return Seq(tuple(join(a, b) for a, b in zip(left.items, right.items, strict=True)), left.kind)
         case _:
             return _join_options(left, right)
+
+
+def join_all(values: Sequence[Value]) -> Value:
+    """What holds of a value that is one of several; at least one."""
+    joined = values[0]
+    for value in values[1:]:
+        joined = join(joined, value)
+    return joined
 
 
 def _join_options(left: Value, right: Value) -> Value:

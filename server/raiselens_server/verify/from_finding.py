@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 
 _NOT_BOUND = Unknown("not-bound")
 _DTYPE = re.compile(r"\btorch\.(\w+)|\.(\w+)\(\)")
-_METHODS = {
-    "long": "int64",
-    "int": "int32",
-    "short": "int16",
-    "half": "float16",
-    "float": "float32",
-    "double": "float64",
-}
 
 
 def target_of(project: Project, diagnosis: Diagnosis) -> FindingTarget:
@@ -87,5 +79,5 @@ def _repaired(arguments: tuple[Argument, ...], param: str, repair: Repair) -> tu
 
 def _dtype_in(text: str) -> str | None:
     named = {name for pair in _DTYPE.findall(text) for name in pair if name}
-    found = {_METHODS.get(name, name) for name in named} & dtypes.ALL
+    found = {dtypes.CAST_METHODS.get(name, name) for name in named} & dtypes.ALL
     return found.pop() if len(found) == 1 else None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values import dims
-from raiselens_server.values.dtypes import ALL, COMPLEX, FLOATING
+from raiselens_server.values.dtypes import ALL, CAST_METHODS, COMPLEX, FLOATING, LEGACY
 from raiselens_server.values.lattice import (
     Const,
     Device,
@@ -22,19 +22,6 @@ from raiselens_server.values.ops.outcome import NO_RULE, Outcome
 
 if TYPE_CHECKING:
     from raiselens_server.values.ops.table import Bound, Row
-
-_LEGACY_TYPES: Final = {
-    "Byte": "uint8",
-    "Char": "int8",
-    "Short": "int16",
-    "Int": "int32",
-    "Long": "int64",
-    "Half": "float16",
-    "BFloat16": "bfloat16",
-    "Float": "float32",
-    "Double": "float64",
-    "Bool": "bool",
-}
 
 
 def converted(
@@ -123,7 +110,7 @@ def _type(b: Bound) -> Outcome:
     text = wanted.value if isinstance(wanted, Const) else wanted.name if isinstance(wanted, Named) else None
     if not isinstance(text, str) or not text.startswith("torch."):
         return ok(Tensor(shape=source.shape, shape_site=source.shape_site), may_raise=True)
-    name = _LEGACY_TYPES.get(text.removeprefix("torch.").removeprefix("cuda.").removesuffix("Tensor"))
+    name = LEGACY.get(text.removeprefix("torch.").removeprefix("cuda.").removesuffix("Tensor"))
     if name is None:
         return NO_RULE
     on_cuda = text.startswith("torch.cuda.")
@@ -247,20 +234,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("m", "to", None, _to),
     *(
         ("m", name, ":Tinput memory_format?", _cast, dtype)
-        for name, dtype in {
-            "bool": "bool",
-            "byte": "uint8",
-            "char": "int8",
-            "short": "int16",
-            "int": "int32",
-            "long": "int64",
-            "half": "float16",
-            "bfloat16": "bfloat16",
-            "float": "float32",
-            "double": "float64",
-            "cfloat": "complex64",
-            "cdouble": "complex128",
-        }.items()
+        for name, dtype in (CAST_METHODS | {"cfloat": "complex64", "cdouble": "complex128"}).items()
     ),
     ("m", "type", ":Tinput dtype? non_blocking?", _type),
     ("m", "type_as", ":Tinput :Tother", _type_as),

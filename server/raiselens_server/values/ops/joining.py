@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values import dims
-from raiselens_server.values.lattice import Const, Seq, Tensor, Value
+from raiselens_server.values.lattice import Const, Device, Seq, Tensor, Value
 from raiselens_server.values.ops import axes, reading
 from raiselens_server.values.ops.building import SAME_DEVICE, derive, device_text, error, inherited_grad, ok
 from raiselens_server.values.ops.devices import apart
@@ -110,17 +110,7 @@ def joined(tensors: Sequence[Tensor], dim_value: Value) -> Outcome:
         shape = None if loose else measured
     elif not loose:
         shape = (0,)
-    grad = False if all(t.requires_grad is False for t in tensors) else None
-    made = derive(
-        tensors[0],
-        names=names,
-        shape=shape,
-        device=device,
-        strides=None,
-        contiguous=True if all(t.contiguous for t in tensors) else None,
-        requires_grad=inherited_grad(grad, names),
-    )
-    return ok(made, may_raise=True)
+    return _made(tensors, names, shape, device)
 
 
 def cat_device_error(tensors: Sequence[Tensor]) -> Raise | None:
@@ -227,17 +217,7 @@ def _stack(b: Bound) -> Outcome:
     made_shape = None
     if shape is not None:
         made_shape = (None,) * (len(shape) + 1) if dim is None else (*shape[:dim], len(tensors), *shape[dim:])
-    grad = False if all(t.requires_grad is False for t in tensors) else None
-    made = derive(
-        tensors[0],
-        names=names,
-        shape=made_shape,
-        device=device,
-        strides=None,
-        contiguous=True if all(t.contiguous for t in tensors) else None,
-        requires_grad=inherited_grad(grad, names),
-    )
-    return ok(made, may_raise=True)
+    return _made(tensors, names, made_shape, device)
 
 
 def _row_stack(b: Bound) -> Outcome:
@@ -257,6 +237,21 @@ def _at_least(tensor: Tensor, kind: str) -> Tensor:
         rank = len(tensor.shape or ())
         tensor = unsqueezed(tensor, 2 if rank == 2 else 0)
     return tensor
+
+
+def _made(tensors: Sequence[Tensor], names: frozenset[str], shape: Shape | None, device: Device | None) -> Outcome:
+    """The new tensor that several are copied into."""
+    grad = False if all(t.requires_grad is False for t in tensors) else None
+    made = derive(
+        tensors[0],
+        names=names,
+        shape=shape,
+        device=device,
+        strides=None,
+        contiguous=True if all(t.contiguous for t in tensors) else None,
+        requires_grad=inherited_grad(grad, names),
+    )
+    return ok(made, may_raise=True)
 
 
 ROWS: Final[tuple[Row, ...]] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from raiselens_server.values.dtypes import ALL, COMPLEX
+from raiselens_server.values.dtypes import ALL, COMPLEX, LEGACY
 from raiselens_server.values.lattice import Array, Const, Device, Int, Opaque, Seq, Tensor, Unknown, Value
 from raiselens_server.values.ops import reading
 from raiselens_server.values.ops.building import derive, error, fresh, inherited_grad, ok
@@ -195,19 +195,6 @@ def _legacy(b: Bound) -> Outcome:
             return ok(Tensor(), may_raise=True)
 
 
-_LEGACY: Final = {
-    "Byte": "uint8",
-    "Char": "int8",
-    "Short": "int16",
-    "Int": "int32",
-    "Long": "int64",
-    "Half": "float16",
-    "BFloat16": "bfloat16",
-    "Float": "float32",
-    "Double": "float64",
-    "Bool": "bool",
-}
-
 ROWS: Final[tuple[Row, ...]] = (
     ("t", "tensor", "data * dtype? device? requires_grad? pin_memory?", _tensor),
     ("t", "as_tensor", "data * dtype? device?", _tensor, "shares"),
@@ -217,10 +204,10 @@ ROWS: Final[tuple[Row, ...]] = (
     ("d", "torch.Tensor", None, _legacy, (None, Device("cpu"))),
     *(
         ("d", f"torch.{name}Tensor", None, _legacy, (frozenset({dtype}), Device("cpu")))
-        for name, dtype in _LEGACY.items()
+        for name, dtype in LEGACY.items()
     ),
     *(
         ("d", f"torch.cuda.{name}Tensor", None, _legacy, (frozenset({dtype}), Device("cuda")))
-        for name, dtype in _LEGACY.items()
+        for name, dtype in LEGACY.items()
     ),
 )
