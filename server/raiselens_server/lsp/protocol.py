@@ -6,13 +6,14 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams, JsonRpcRequestCancelled
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from raiselens_server.lsp.text import Documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
 
     from pygls.workspace import Workspace
 
@@ -49,9 +50,16 @@ class Protocol(LanguageServerProtocol):
             self._refuse(None, INVALID_REQUEST, "a message must be an object")
             return
         method, key = data.get("method"), data.get("id")
+        if data.get("jsonrpc") != self.VERSION or (method is not None and not isinstance(method, str)):
+            if method is not None and key is not None:
+                self._refuse(key, INVALID_REQUEST, 'a message must say "jsonrpc": "2.0" and name its method')
+            return
         if method is not None and key is not None:
             if self._workspace is None and method != types.INITIALIZE:
                 self._refuse(key, NOT_INITIALIZED, "the server is not initialized")
+                return
+            if self._workspace is not None and method == types.INITIALIZE:
+                self._refuse(key, INVALID_REQUEST, "the server is initialized already")
                 return
             if self._shutdown:
                 self._refuse(key, INVALID_REQUEST, "the server is shutting down")
@@ -73,6 +81,33 @@ class Protocol(LanguageServerProtocol):
 
     def _refuse(self, key: Any, code: int, reason: str) -> None:
         self._send_data({"jsonrpc": self.VERSION, "id": key, "error": {"code": code, "message": reason}})
+
+    def _execute_handler(self, msg_id: Any, *arguments: Any, **named: Any) -> None:
+        super()._execute_handler(msg_id, *arguments, **named)
+        # pygls keeps the future of each notification that it takes itself, two a keystroke, for good.
+        future = self._request_futures.get(msg_id)
+        if future is not None and future.done():
+            del self._request_futures[msg_id]
+
+    def _send_handler_result(self, future: Future[Any], *, msg_id: Any) -> None:
+        """Answer a request. What was asked wrongly is the client's to know, and no fault for the log."""
+        self._request_futures.pop(msg_id, None)
+        if future.cancelled():
+            self._send_response(msg_id, error=JsonRpcRequestCancelled("cancelled").to_response_error())
+            return
+        match future.exception():
+            case None:
+                self._send_response(msg_id, result=future.result())
+            case JsonRpcException() as error:
+                self._send_response(msg_id, error=error.to_response_error())
+            case error:
+                logger.error("a request failed", exc_info=error)
+                self._send_response(msg_id, error=JsonRpcInternalError(str(error)).to_response_error())
+
+    def _handle_cancel_notification(self, msg_id: Any) -> None:
+        # An answer and the notice that it is not wanted any more pass each other all the time.
+        if msg_id in self._request_futures:
+            super()._handle_cancel_notification(msg_id)
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_arguments: Any) -> None:  # type: ignore[override]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -16,10 +17,9 @@ from raiselens_server.lsp.lines import Encoding, FrozenTable, path_of, range_of,
 from raiselens_server.lsp.notebooks import SYNC, notebook_of
 from raiselens_server.lsp.protocol import Protocol
 from raiselens_server.lsp.text import Document
-from raiselens_server.lsp.worker import Worker
+from raiselens_server.lsp.worker import Worker, in_thread
 
 if TYPE_CHECKING:
-    import asyncio
     import threading
     from collections.abc import Callable, Mapping
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from raiselens_server.session import Session
 
 logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 LOG_LANGUAGES = frozenset({"log", "plaintext"})
 
@@ -106,6 +108,25 @@ class RaiselensServer(LanguageServer):
         for cancel in self.running:
             cancel.set()
 
+    async def cancellable(self, work: Callable[[], Result], cancel: threading.Event, name: str) -> Result:
+        """Run a long task on a thread of its own; `cancel`, which it watches, is set when nobody waits any more.
+
+        It counts as running until the thread has ended: the process must not end before its children are killed.
+        """
+
+        def whole() -> Result:
+            try:
+                return work()
+            finally:
+                self.on_loop(lambda: self.running.discard(cancel))
+
+        self.running.add(cancel)
+        try:
+            return await in_thread(whole, name)
+        except asyncio.CancelledError:
+            cancel.set()
+            raise
+
     @property
     def folders(self) -> list[Path]:
         """The workspace folders that are on this machine's disk."""
@@ -173,6 +194,10 @@ class RaiselensServer(LanguageServer):
         except (OSError, SourceError):
             return None
         return FrozenTable(split_lines(text), Encoding.of(self.workspace.position_encoding))
+
+    def report_server_error(self, error: Exception, source: object) -> None:
+        """Write a fault that answers no request to the log: a message to the user would come with every keystroke."""
+        logger.error("%s: %s", getattr(source, "__name__", source), error)
 
     def warn(self, text: str) -> None:
         """Show one problem to the user; from any thread."""

@@ -6,8 +6,10 @@ would put every edit behind them in the wrong place.
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from pygls.workspace import TextDocument, Workspace
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lsprotocol import types
+
+logger = logging.getLogger(__name__)
 
 
 class Document(TextDocument):
@@ -91,3 +95,19 @@ class Documents(Workspace):
             position_codec=self._position_codec,
             encoding=Encoding.of(self.position_encoding),
         )
+
+    def update_text_document(
+        self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
+    ) -> None:
+        """Apply a change; what is not open has no text that could change."""
+        if unquote(text_doc.uri) not in self._text_documents:
+            logger.warning("a change of %s, which is not open, is left out", text_doc.uri)
+            return
+        super().update_text_document(text_doc, change)
+
+    def update_notebook_document(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        """Apply a change of a notebook; one that is not open has no cells that could change."""
+        if self.get_notebook_document(notebook_uri=params.notebook_document.uri) is None:
+            logger.warning("a change of %s, which is not open, is left out", params.notebook_document.uri)
+            return
+        super().update_notebook_document(params)

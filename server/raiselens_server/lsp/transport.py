@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+LAST_WAIT_SECONDS = 5.0
+"""How long the process waits, at its end, for the child processes that it kills."""
+
 LARGEST_MESSAGE = 1 << 30
 CHUNK = 1 << 16
 
@@ -87,6 +90,9 @@ async def _serve(server: RaiselensServer, receive: Callable[[int], bytes], send:
     threading.Thread(target=read_all, name="raiselens-reader", daemon=True).start()
     code = await ended
     server.stop()
+    end_of_wait = loop.time() + LAST_WAIT_SECONDS
+    while server.running and loop.time() < end_of_wait:  # noqa: ASYNC110 - what is waited for are threads
+        await asyncio.sleep(0.02)
     return code
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from raiselens_catalog.build import Report, build
 from raiselens_server.lsp import diagnostics
 from raiselens_server.lsp.commands.arguments import required
 from raiselens_server.lsp.progress import Progress
-from raiselens_server.lsp.worker import in_thread
 
 if TYPE_CHECKING:
     from lsprotocol import types
@@ -49,18 +47,13 @@ async def run(server: RaiselensServer, argument: dict[str, Any], token: types.Pr
     def work() -> Report:
         return build(targets, search_path=[Path(path) for path in paths], progress=told)
 
-    server.running.add(cancel)
     try:
-        report = await in_thread(work, "raiselens-build")
-    except asyncio.CancelledError:
-        cancel.set()
-        raise
+        report = await server.cancellable(work, cancel, "raiselens-build")
     except CancelledError as error:
         raise JsonRpcRequestCancelled(f"{NAME}: cancelled") from error
     except CatalogError as error:
         raise JsonRpcInvalidParams(f"{NAME}: {error}") from error
     finally:
-        server.running.discard(cancel)
         progress.end("done")
     await server.worker.ask(lambda: server.session().forget())
     diagnostics.refresh_soon(server)

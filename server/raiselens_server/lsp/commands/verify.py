@@ -6,7 +6,6 @@ the child.
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import threading
 from pathlib import Path
@@ -18,7 +17,6 @@ from pygls.exceptions import JsonRpcInvalidParams, JsonRpcRequestCancelled
 from raiselens_server.lsp.commands.arguments import optional, required
 from raiselens_server.lsp.lines import path_of
 from raiselens_server.lsp.progress import Progress
-from raiselens_server.lsp.worker import in_thread
 from raiselens_server.verify import (
     FailureKind,
     ScatterTarget,
@@ -56,16 +54,11 @@ async def run(server: RaiselensServer, argument: dict[str, Any], token: types.Pr
             progress=progress.report,
         )
 
-    server.running.add(cancel)
     said = "cancelled"
     try:
-        result = await in_thread(verify, "raiselens-verify")
+        result = await server.cancellable(verify, cancel, "raiselens-verify")
         said = result.reason if isinstance(result, VerifyFailure) else result.summary
-    except asyncio.CancelledError:
-        cancel.set()
-        raise
     finally:
-        server.running.discard(cancel)
         progress.end(said)
     if isinstance(result, VerifyFailure) and result.kind is FailureKind.CANCELLED:
         raise JsonRpcRequestCancelled(f"{NAME}: cancelled")
@@ -77,7 +70,10 @@ async def _target(server: RaiselensServer, argument: dict[str, Any]) -> Target:
         return ScatterTarget()
     uri = required(argument, "uri", str, NAME)
     given = required(argument, "position", dict, NAME)
-    position = types.Position(required(given, "line", int, NAME), required(given, "character", int, NAME))
+    line, character = required(given, "line", int, NAME), required(given, "character", int, NAME)
+    if line < 0 or character < 0:
+        raise JsonRpcInvalidParams(f"{NAME}: 'position' counts from 0")
+    position = types.Position(line, character)
 
     def look() -> Target:
         from raiselens_server.diagnose import finding_at
