@@ -57,6 +57,7 @@ class Settings:
     launcher: str | None = None
     site: str | None = None
     unsafe_fixes: bool = False
+    inlay_hints: bool = False
     diagnostic_mode: DiagnosticMode = "open-files"
     named_by_user: frozenset[str] = field(default_factory=frozenset)
 
@@ -68,6 +69,12 @@ class Settings:
         if self.select and not _any_matches(names, self.select):
             return False
         return not _any_matches(names, self.ignore) and not _any_matches(names, self._ignored_in(file))
+
+    def excludes(self, file: Path) -> bool:
+        """Whether a file is one not to look at, by `exclude`."""
+        if not self.exclude:
+            return False
+        return GitIgnoreSpec.from_lines(self.exclude).match_file(relative_to(file, self.root))
 
     def _ignored_in(self, file: Path) -> tuple[str, ...]:
         if not self.per_file_ignores:
@@ -311,5 +318,6 @@ _READERS: dict[str, Callable[[Any, Path], Any]] = {
     "launcher": _text,
     "site": _text,
     "unsafe-fixes": _flag,
+    "inlay-hints": _flag,
     "diagnostic-mode": _mode,
 }

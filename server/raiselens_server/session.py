@@ -16,6 +16,7 @@ from raiselens_server.error import Diagnosis, Foreseen
 from raiselens_server.fix import fix_texts
 from raiselens_server.foresee import Project
 from raiselens_server.installed import with_installed_source
+from raiselens_server.source.files import read_source, walk
 from raiselens_server.source.interpreter import (
     InterpreterError,
     build_environment,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from raiselens_catalog import Entry
     from raiselens_server.config import Settings
     from raiselens_server.error import Place
+    from raiselens_server.foresee.facts import Fact
     from raiselens_server.source.environment import Environment
     from raiselens_server.source.interpreter import Interpreter
 
@@ -64,8 +66,11 @@ class Session:
         *,
         by_folder: Mapping[Path, Mapping[str, Any]] | None = None,
         trusted: bool = False,
+        whole: bool = False,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
+        """`whole`: findings are reported in all files of the folders, as a check of the folders would, open or not."""
+        self._whole = whole
         self._folders = list(folders)
         self._editor = dict(editor or {})
         self._by_folder = dict(by_folder or {})
@@ -143,18 +148,41 @@ class Session:
         if known is not None and known.text == text:
             return known.diagnoses
         room = self.room(Path(path))
+        if room.settings.excludes(Path(path)):
+            self._answers[path] = Answer(text, ())
+            return ()
         found = suppress(text, path, check(room.project, room.catalog, path, repairs=False).diagnoses)
         shown = tuple(item for item in found if room.settings.shows(item, Path(path)))
         self._answers[path] = Answer(text, shown)
         return shown
+
+    def findings_on_disk(self, path: Path) -> tuple[str, tuple[Diagnosis, ...]]:
+        """The text of a file that is not open, and what will raise in it. Raises OSError or SourceError."""
+        text = read_source(path).text
+        room = self.room(path)
+        found = suppress(text, str(path), check(room.project, room.catalog, str(path), repairs=False).diagnoses)
+        return text, tuple(item for item in found if room.settings.shows(item, path))
+
+    def files_of(self, folder: Path) -> list[Path]:
+        """The Python files of a workspace folder; none where only open files are to be looked at."""
+        settings = self.room(folder / "main.py").settings
+        if settings.diagnostic_mode != "workspace":
+            return []
+        return [item for item in walk(folder, settings.exclude, root=settings.root) if isinstance(item, Path)]
+
+    def facts_of(self, path: str, text: str, first: int, last: int) -> tuple[Fact, ...]:
+        """What is known of the tensors that some lines of a file bind to names, if its content is `text`."""
+        self.open(path, text)
+        return self.room(Path(path)).project.facts(path, first, last)
 
     def with_repairs(self, path: str, diagnosis: Diagnosis) -> Diagnosis:
         """The finding with the repairs that hold for the file's text as it is now."""
         return replace(diagnosis, repairs=repairs_of(self.room(Path(path)).project, diagnosis.error))
 
     def fixed(self, path: str, text: str) -> str:
-        """The file's text with all safe repairs applied, again and again until none is left."""
+        """The file's text with all safe repairs applied, again and again; with `unsafe-fixes` the others too."""
         now = {path: text}
+        unsafe = self.room(Path(path)).settings.unsafe_fixes
 
         def findings(file: str) -> tuple[Diagnosis, ...]:
             return tuple(self.with_repairs(file, item) for item in self.findings(file, now[file]))
@@ -163,7 +191,7 @@ class Session:
             now[file] = changed
 
         try:
-            return fix_texts(now, findings, replace_text).changed.get(path, text)
+            return fix_texts(now, findings, replace_text, unsafe=unsafe).changed.get(path, text)
         finally:
             self.open(path, text)
 
@@ -216,7 +244,9 @@ class Session:
             key=lambda folder: len(folder.parts),
             default=loaded.settings.root if loaded.file is not None else path.parent,
         )
-        merged = merge(loaded.settings, self._by_folder.get(folder, self._editor), source="editor settings")
+        # Where no file has settings, all files of a workspace folder are under the editor's alone.
+        own = loaded.settings if loaded.file is not None else replace(loaded.settings, root=folder)
+        merged = merge(own, self._by_folder.get(folder, self._editor), source="editor settings")
         for problem in (*loaded.problems, *merged.problems):
             self._tell_once(str(problem))
         settings = merged.settings
@@ -234,7 +264,7 @@ class Session:
             interpreter = running_interpreter()
         environment = build_environment(interpreter, [folder], settings.extra_path, stub_roots())
         catalog = self._open_catalog(settings, folder)
-        project = Project(environment, [])
+        project = Project(environment, [str(folder)] if self._whole else [])
         for path, text in self._texts.items():
             project.open(path, text)
         explainer = Explainer(catalog, environment, folder, settings.path_map)

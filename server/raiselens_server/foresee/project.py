@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from raiselens_server.foresee.core import BudgetSpentError
+from raiselens_server.foresee.facts import FactRun
 from raiselens_server.foresee.frames import Frame
 from raiselens_server.foresee.objects import Class, Function, InstanceObject
 from raiselens_server.foresee.report import RootRun
@@ -24,11 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from raiselens_server.error import RaisedError
+    from raiselens_server.foresee.facts import Fact
     from raiselens_server.foresee.report import Finding
     from raiselens_server.source.environment import Environment
     from raiselens_server.source.ir import Block
     from raiselens_server.source.module import Module
     from raiselens_server.source.units import FunctionUnit
+
+_Run = TypeVar("_Run", bound=RootRun)
 
 _UNKNOWN_AMBIENT: Final = Ambient(dtypes.FLOATING, None)
 _SCRIPT_AMBIENT: Final = Ambient(frozenset({"float32"}), Device("cpu"))
@@ -137,6 +141,19 @@ class Project:
             if kept is not None:
                 self._findings[full] = kept
 
+    def facts(self, path: str, first: int, last: int) -> tuple[Fact, ...]:
+        """What is known of the tensors that the lines from `first` to `last` bind to names, in the order of the text.
+
+        Raises OSError where the file cannot be read.
+        """
+        module = self._module(os.path.abspath(path))
+        runs = [self._top_level(module, FactRun)]
+        for unit, owner in functions_of(module.block, None, module):
+            if module.line_of(unit.base) <= last and first <= module.line_of(unit.end):
+                runs.append(self._function(module, unit, owner, FactRun))
+        found = (fact for run in runs for fact in run.facts(module) if first <= fact.line <= last)
+        return tuple(sorted(found, key=lambda fact: (fact.line, fact.column)))
+
     def text_of(self, path: str) -> str | None:
         """The text of a file as this project sees it, None where it cannot be read."""
         module = self.scopes.module_at(os.path.abspath(path))
@@ -183,16 +200,16 @@ class Project:
     # Roots
 
     def _roots(self, module: Module) -> Iterator[RootRun]:
-        yield self._top_level(module)
+        yield self._top_level(module, RootRun)
         for unit, owner in functions_of(module.block, None, module):
-            yield self._function(module, unit, owner)
+            yield self._function(module, unit, owner, RootRun)
 
-    def _top_level(self, module: Module) -> RootRun:
+    def _top_level(self, module: Module, kind: type[_Run]) -> _Run:
         script = "." not in module.name and not os.path.isfile(
             os.path.join(os.path.dirname(module.path), "__init__.py")
         )
         plain = script and not any(setter in module.source for setter in _SETTERS)
-        run = RootRun(self.scopes, _SCRIPT_AMBIENT if plain else _UNKNOWN_AMBIENT, self.is_named)
+        run = kind(self.scopes, _SCRIPT_AMBIENT if plain else _UNKNOWN_AMBIENT, self.is_named)
         run.replaced = module.patched
         depth = 0 if script else FUNCTION_DEPTH
         run.deep = script
@@ -201,8 +218,8 @@ class Project:
         self._run(run, module.block, frame)
         return run
 
-    def _function(self, module: Module, unit: FunctionUnit, owner: Class | None) -> RootRun:
-        run = RootRun(self.scopes, _UNKNOWN_AMBIENT, self.is_named)
+    def _function(self, module: Module, unit: FunctionUnit, owner: Class | None, kind: type[_Run]) -> _Run:
+        run = kind(self.scopes, _UNKNOWN_AMBIENT, self.is_named)
         run.replaced = module.patched
         function = Function(unit, module, None, owner)
         body = unit.body

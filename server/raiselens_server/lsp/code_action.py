@@ -78,8 +78,10 @@ def _fixes(
 
 
 def _fix_all(server: RaiselensServer, snapshot: Snapshot) -> Iterator[types.CodeAction]:
-    if any(choose(item, unsafe=False) for item in _findings(server, snapshot)):
-        yield _action(server, snapshot, "Apply all safe repairs (Raiselens)", data={"all": True}, kind=FIX_ALL)
+    unsafe = server.session().room(snapshot.near).settings.unsafe_fixes
+    if any(choose(item, unsafe=unsafe) for item in _findings(server, snapshot)):
+        title = f"Apply all {'' if unsafe else 'safe '}repairs (Raiselens)"
+        yield _action(server, snapshot, title, data={"all": True}, kind=FIX_ALL)
 
 
 def _action(

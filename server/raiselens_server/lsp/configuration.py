@@ -50,6 +50,9 @@ async def _ask(server: RaiselensServer) -> None:
 def _apply(server: RaiselensServer, editor: dict[str, Any], folders: dict[str, Any]) -> None:
     spawn(server.worker.ask(server.configure(editor, folders)))
     diagnostics.refresh_soon(server)
+    workspace = server.client_capabilities.workspace
+    if workspace is not None and workspace.inlay_hint is not None and workspace.inlay_hint.refresh_support:
+        spawn(server.workspace_inlay_hint_refresh_async(None))
 
 
 async def _forget(server: RaiselensServer, *, settings: bool) -> None:

@@ -53,6 +53,7 @@ def withdraw(server: RaiselensServer, uri: str) -> None:
 
 def refresh_soon(server: RaiselensServer, but: str | None = None) -> None:
     """Have all open documents looked at again after a quiet moment; `but` is left out, its answer is on its way."""
+    server.sweep.soon()
     if server.refresh is not None:
         server.refresh.cancel()
     server.refresh = asyncio.get_running_loop().call_later(REFRESH_SECONDS, _refresh, server, but)

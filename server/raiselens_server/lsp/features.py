@@ -34,6 +34,7 @@ REQUESTS: dict[str, tuple[str, Any]] = {
     types.CODE_ACTION_RESOLVE: ("code_action.resolve", None),
     types.TEXT_DOCUMENT_CODE_LENS: ("code_lens.lenses", None),
     types.TEXT_DOCUMENT_DOCUMENT_LINK: ("document_link.links", None),
+    types.TEXT_DOCUMENT_INLAY_HINT: ("inlay_hint.hints", None),
 }
 """Method → the coroutine that answers it, and the options it is advertised with."""
 

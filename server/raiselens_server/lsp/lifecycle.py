@@ -39,6 +39,7 @@ def initialized(server: RaiselensServer, params: types.InitializedParams) -> Non
 def shutdown(server: RaiselensServer, params: None) -> None:
     """Stop what runs."""
     del params
+    server.sweep.cancel()
     server.stop()
 
 
@@ -57,6 +58,7 @@ async def _prepare(server: RaiselensServer) -> None:
         except Exception as error:  # noqa: BLE001 - a client may refuse, and all else goes on
             logger.warning("the client does not watch files for us: %s", error)
     await server.worker.ask(lambda: _load(server))
+    server.sweep.soon()
 
 
 def _load(server: RaiselensServer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from raiselens_server.error import Place, Span
     from raiselens_server.lsp.notebooks import Notebook
+    from raiselens_server.lsp.sweep import Sweep
     from raiselens_server.session import Session
 
 logger = logging.getLogger(__name__)
@@ -56,7 +58,11 @@ class Snapshot:
 
     def holds(self, span: Span) -> bool:
         """Whether a span of the text is this document's to show; of a notebook each cell shows its own."""
-        return self.notebook is None or self.notebook.cell_of(span.line).uri == self.uri
+        return self.shows(span.line)
+
+    def shows(self, line: int) -> bool:
+        """Whether a line of the text is this document's to show."""
+        return self.notebook is None or self.notebook.cell_of(line).uri == self.uri
 
     def locate(self, span: Span) -> types.Location:
         """A span of the text, under the URI that the client uses."""
@@ -156,6 +162,24 @@ class RaiselensServer(LanguageServer):
             if snapshot is not None and snapshot.is_python:
                 self._session.open(snapshot.path, snapshot.text)
         return self._session
+
+    @cached_property
+    def sweep(self) -> Sweep:
+        """The search in files that are not open; made late, as the session is."""
+        from raiselens_server.lsp.sweep import Sweep
+
+        return Sweep(self)
+
+    def another_session(self) -> Session:
+        """A session for a thread of its own, over all files of the folders; problems of settings were told already."""
+        from raiselens_server.session import Session
+
+        session = Session(self.folders, self.editor, by_folder=self._by_folder(), trusted=self.trusted, whole=True)
+        for uri in list(self.workspace.text_documents):
+            snapshot = self.snapshot(uri)
+            if snapshot is not None and snapshot.is_python and snapshot.notebook is None:
+                session.open(snapshot.path, snapshot.text)
+        return session
 
     def configure(self, editor: Mapping[str, Any], folders: Mapping[str, Any]) -> Callable[[], None]:
         """Take new settings, the whole window's and those by folder URI; the question to give to the worker."""

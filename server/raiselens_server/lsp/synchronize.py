@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def opened(server: RaiselensServer, params: types.DidOpenTextDocumentParams) -> None:
     """Tell clients that do not ask what the document holds."""
     server.touched.add(params.text_document.uri)
+    server.sweep.opened(params.text_document.uri)
     spawn(diagnostics.publish(server, params.text_document.uri))
 
 

@@ -15,11 +15,12 @@ logger = logging.getLogger(__name__)
 _running: set[asyncio.Task[Any]] = set()
 
 
-def spawn(work: Coroutine[Any, Any, Any]) -> None:
+def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
     """Start `work` on the running loop."""
     task = asyncio.get_running_loop().create_task(work)
     _running.add(task)
     task.add_done_callback(_ended)
+    return task
 
 
 def _ended(task: asyncio.Task[Any]) -> None:

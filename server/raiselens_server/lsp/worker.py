@@ -21,7 +21,7 @@ class Worker:
     """
 
     def __init__(self) -> None:
-        self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         threading.Thread(target=self._run, name="raiselens-analysis", daemon=True).start()
 
     async def ask(self, question: Callable[[], Result]) -> Result:
@@ -31,9 +31,15 @@ class Worker:
         self._jobs.put(lambda: _answer(loop, answer, question))
         return await answer
 
+    def end(self) -> None:
+        """Let the thread end, after the questions that were asked so far."""
+        self._jobs.put(None)
+
     def _run(self) -> None:
-        while True:
-            self._jobs.get()()
+        while (job := self._jobs.get()) is not None:
+            job()
+            # What the last question held must not live until the next one.
+            del job
 
 
 async def in_thread(task: Callable[[], Result], name: str) -> Result:
