@@ -117,10 +117,11 @@ class Project:
         if text is None:
             module = self._module(full)
         else:
-            module = self.scopes.make_module(full, text.encode("utf-8", "surrogatepass"))
+            module = self.scopes.make_module(full, text.encode("utf-8", "surrogatepass"), keep_tree=True)
         previous = self.scopes.put(module) if text is not None else None
         try:
-            return self._check(module, path)
+            with module.tree_held():
+                return self._check(module, path)
         finally:
             if text is not None:
                 self.scopes.restore(full, previous)
@@ -133,11 +134,13 @@ class Project:
         for name, text in texts.items():
             edited = os.path.abspath(name)
             previous[edited] = self.scopes.put(self.scopes.make_module(edited, text.encode("utf-8", "surrogatepass")))
+        module = self._module(full)
         try:
-            return self._check(self._module(full), path)
+            with module.tree_held():
+                return self._check(module, path)
         finally:
-            for name, module in previous.items():
-                self.scopes.restore(name, module)
+            for name, standing in previous.items():
+                self.scopes.restore(name, standing)
             if kept is not None:
                 self._findings[full] = kept
 

@@ -77,13 +77,13 @@ class Scopes:
                 except OSError:
                     self._modules[path] = None
                     return None
-            self._modules[path] = self.make_module(path, source, lazy=not self.is_whole(path))
+            self._modules[path] = self.make_module(path, source, keep_tree=self.is_whole(path))
         return self._modules[path]
 
-    def make_module(self, path: str, source: bytes, *, lazy: bool = False) -> Module:
+    def make_module(self, path: str, source: bytes, *, keep_tree: bool = False) -> Module:
         """Parse `source` as the content of `path`."""
         name = package_root(path)[1]
-        return Module(path, name, source, is_package=path.endswith("__init__.py"), lazy=lazy)
+        return Module(path, name, source, is_package=path.endswith("__init__.py"), keep_tree=keep_tree)
 
     def put(self, module: Module) -> Module | None:
         """Let `module` stand for its path, and give back what stood there."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
-from raiselens_server.source import ir, units
+from raiselens_server.source import field, ir, units
 from raiselens_server.source.bindings import bind_target
 from raiselens_server.source.lower_expressions import EXTRAS, MAX_NESTING, ExpressionLowering
 from raiselens_server.source.lower_patterns import lower_pattern
-from raiselens_server.source.syntax import LANGUAGE, parse
+from raiselens_server.source.syntax import LANGUAGE, HeldTree, Text, parse
 from raiselens_server.source.units import Body, ClassUnit, FunctionUnit, Parameter
 
 if TYPE_CHECKING:
@@ -27,22 +27,29 @@ _NESTED_SCOPE = frozenset({ir.FUNCTION, ir.CLASS})
 class Lowering(ExpressionLowering):
     """Lowers the statements of one unit, and gathers what they say of its names.
 
-    `lazy`: functions keep no hold of the syntax tree; each is parsed anew, by itself, when its body is asked for.
+    `held` is given for modules and classes: their functions keep no hold of the syntax tree. A body that is asked for
+    while the tree is held is lowered from it; else the function is parsed anew, by itself.
     """
 
-    __slots__ = ("assigned", "generator", "globals", "lazy", "nested", "nonlocals", "scope")
+    __slots__ = ("globals", "held", "nested", "nonlocals", "scope", "whole")
 
     def __init__(
-        self, source: bytes, base: int, qualname: str, scope: str = "function", *, lazy: bool = False, depth: int = 0
+        self,
+        text: Text,
+        base: int,
+        qualname: str,
+        scope: str = "function",
+        *,
+        held: HeldTree | None = None,
+        depth: int = 0,
     ) -> None:
-        super().__init__(source, base, qualname, depth)
+        super().__init__(text, base, qualname, depth)
+        self.whole = text
         self.scope = scope
-        self.lazy = lazy
-        self.assigned: set[str] = set()
+        self.held = held
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
         self.nested: list[FunctionUnit] = []
-        self.generator = False
 
     # Units
 
@@ -58,12 +65,12 @@ class Lowering(ExpressionLowering):
     def make_lambda(self, node: Node) -> FunctionUnit:
         """The unit of a lambda: its body is one RETURN."""
         qualname = self._child_qualname("<lambda>")
-        parameters = self.parameters(node.child_by_field_name("parameters"))
-        base, source, depth = self.base, self.source, self.depth
+        parameters = self.parameters(node.child_by_field_id(field.PARAMETERS))
+        base, whole, depth = self.base, self.whole, self.depth
 
         def lower() -> Body:
-            inner = Lowering(source, base, qualname, depth=depth)
-            body = node.child_by_field_name("body")
+            inner = Lowering(whole, base, qualname, depth=depth)
+            body = node.child_by_field_id(field.BODY)
             start, end = node.start_byte - base, node.end_byte - base
             block: Block = ((ir.RETURN, start, end, inner.optional(body)),)
             return inner.finish(block, parameters)
@@ -81,23 +88,26 @@ class Lowering(ExpressionLowering):
             lower=lower,
         )
         self.nested.append(unit)
+        if self.held is not None:
+            # What waits to be lowered would keep the whole tree.
+            _ = unit.body
         return unit
 
     def function(self, node: Node, decorators: tuple[Expr, ...] = ()) -> FunctionUnit:
         """The unit of a `def`. Its body is lowered when first asked for."""
-        name_node = node.child_by_field_name("name")
+        name_node = node.child_by_field_id(field.NAME)
         name = self.text(name_node) if name_node is not None else ""
         qualname = intern(self._child_qualname(name))
-        parameters = self.parameters(node.child_by_field_name("parameters"))
-        body = node.child_by_field_name("body")
-        base, source, depth = self.base, self.source, self.depth
+        parameters = self.parameters(node.child_by_field_id(field.PARAMETERS))
+        body = node.child_by_field_id(field.BODY)
+        base, whole, depth = self.base, self.whole, self.depth
 
-        if self.lazy and self.scope in {"module", "class"} and body is not None:
-            lower = _from_text(source, node.start_byte, node.end_byte, base, qualname, parameters)
+        if self.held is not None and body is not None:
+            lower = _member(self.held, self.source, (node.start_byte, node.end_byte), base, qualname, parameters)
         else:
 
             def lower() -> Body:
-                inner = Lowering(source, base, qualname, depth=depth)
+                inner = Lowering(whole, base, qualname, depth=depth)
                 return inner.finish(inner.block(body), parameters)
 
         unit = FunctionUnit(
@@ -105,7 +115,7 @@ class Lowering(ExpressionLowering):
             qualname=qualname,
             parameters=parameters,
             decorators=decorators,
-            returns=self.optional(node.child_by_field_name("return_type")),
+            returns=self.optional(node.child_by_field_id(field.RETURN_TYPE)),
             is_async=bool(node.children) and node.children[0].type == "async",
             base=base,
             start=node.start_byte,
@@ -132,13 +142,13 @@ class Lowering(ExpressionLowering):
 
     def class_unit(self, node: Node, decorators: tuple[Expr, ...] = ()) -> ClassUnit:
         """The unit of a `class`; methods in its block are lowered when first asked for."""
-        name_node = node.child_by_field_name("name")
+        name_node = node.child_by_field_id(field.NAME)
         name = self.text(name_node) if name_node is not None else ""
         qualname = intern(self._child_qualname(name))
-        inner = Lowering(self.source, self.base, qualname, scope="class", lazy=self.lazy, depth=self.depth)
-        superclasses = node.child_by_field_name("superclasses")
+        inner = Lowering(self.whole, self.base, qualname, scope="class", held=self.held, depth=self.depth)
+        superclasses = node.child_by_field_id(field.SUPERCLASSES)
         bases, keywords = self.arguments(superclasses) if superclasses is not None else ((), ())
-        block = inner.block(node.child_by_field_name("body"))
+        block = inner.block(node.child_by_field_id(field.BODY))
         self.nested.extend(inner.nested)
         return ClassUnit(
             name=name,
@@ -160,7 +170,7 @@ class Lowering(ExpressionLowering):
         kind = units.POSITIONAL_OR_KEYWORD
         for child in node.named_children:
             start, end = child.start_byte - self.base, child.end_byte - self.base
-            annotation = self.optional(child.child_by_field_name("type"))
+            annotation = self.optional(child.child_by_field_id(field.TYPE))
             match child.type:
                 case "positional_separator":
                     found = [
@@ -173,7 +183,7 @@ class Lowering(ExpressionLowering):
                 case "identifier":
                     found.append(Parameter(self.text(child), kind, None, None, start, end))
                 case "default_parameter" | "typed_default_parameter":
-                    name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
+                    name, value = child.child_by_field_id(field.NAME), child.child_by_field_id(field.VALUE)
                     if name is not None:
                         found.append(Parameter(self.text(name), kind, self.optional(value), annotation, start, end))
                 case "list_splat_pattern" | "dictionary_splat_pattern" | "typed_parameter":
@@ -237,8 +247,8 @@ class Lowering(ExpressionLowering):
             case "assignment":
                 into.append(self._assignment(node, start, end))
             case "augmented_assignment":
-                left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-                operator = node.child_by_field_name("operator")
+                left, right = node.child_by_field_id(field.LEFT), node.child_by_field_id(field.RIGHT)
+                operator = node.child_by_field_id(field.OPERATOR)
                 if left is None or right is None or operator is None:
                     into.append((ir.UNREAD, start, end, self.names_in(node)))
                     return
@@ -254,8 +264,8 @@ class Lowering(ExpressionLowering):
         return self.expression(node)
 
     def _assignment(self, node: Node, start: int, end: int) -> Stmt:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        annotation = node.child_by_field_name("type")
+        left, right = node.child_by_field_id(field.LEFT), node.child_by_field_id(field.RIGHT)
+        annotation = node.child_by_field_id(field.TYPE)
         if left is None:
             return (ir.UNREAD, start, end, self.names_in(node))
         if annotation is not None:
@@ -267,10 +277,10 @@ class Lowering(ExpressionLowering):
             return (ir.ANNOTATED, start, end, target, self.expression(annotation), self.optional(right))
         targets = [self.target(left)]
         while right is not None and right.type == "assignment":
-            inner = right.child_by_field_name("left")
+            inner = right.child_by_field_id(field.LEFT)
             if inner is not None:
                 targets.append(self.target(inner))
-            right = right.child_by_field_name("right")
+            right = right.child_by_field_id(field.RIGHT)
         for target in targets:
             self.bind(target)
         if right is None:
@@ -280,17 +290,6 @@ class Lowering(ExpressionLowering):
     def bind(self, target: Expr) -> None:
         """Note the names that an assignment target binds."""
         bind_target(target, self.assigned)
-
-    def expression(self, node: Node) -> Expr:
-        """Lower an expression, noting what it does to the unit: a walrus binds, a yield makes a generator."""
-        kind = node.type
-        if kind == "named_expression":
-            name = node.child_by_field_name("name")
-            if name is not None:
-                self.assigned.add(self.text(name))
-        elif kind == "yield":
-            self.generator = True
-        return super().expression(node)
 
     def _return(self, node: Node, start: int, end: int) -> Stmt:
         return (ir.RETURN, start, end, self._first(node))
@@ -302,7 +301,7 @@ class Lowering(ExpressionLowering):
         return None
 
     def _raise(self, node: Node, start: int, end: int) -> Stmt:
-        cause = node.child_by_field_name("cause")
+        cause = node.child_by_field_id(field.CAUSE)
         exception = next((c for c in node.named_children if c.type not in EXTRAS and c != cause), None)
         return (ir.RAISE, start, end, self.optional(exception), self.optional(cause))
 
@@ -313,11 +312,11 @@ class Lowering(ExpressionLowering):
         return (ir.ASSERT, start, end, parts[0], parts[1] if len(parts) > 1 else None)
 
     def _if(self, node: Node, start: int, end: int) -> Stmt:
-        condition = node.child_by_field_name("condition")
+        condition = node.child_by_field_id(field.CONDITION)
         test = self.expression(condition) if condition is not None else (ir.OPAQUE, start, end)
-        body = self.block(node.child_by_field_name("consequence"))
+        body = self.block(node.child_by_field_id(field.CONSEQUENCE))
         orelse: Block = ()
-        alternatives = node.children_by_field_name("alternative")
+        alternatives = node.children_by_field_id(field.ALTERNATIVE)
         for alternative in alternatives[MAX_NESTING:]:
             names = self.names_in(alternative)
             orelse += ((ir.UNREAD, alternative.start_byte - self.base, alternative.end_byte - self.base, names),)
@@ -325,36 +324,36 @@ class Lowering(ExpressionLowering):
             if alternative.type == "elif_clause":
                 orelse = (self._if_clause(alternative, orelse),)
             else:
-                orelse = self.block(alternative.child_by_field_name("body"))
+                orelse = self.block(alternative.child_by_field_id(field.BODY))
         return (ir.IF, start, end, test, body, orelse)
 
     def _if_clause(self, node: Node, orelse: Block) -> Stmt:
         start, end = node.start_byte - self.base, node.end_byte - self.base
-        condition = node.child_by_field_name("condition")
+        condition = node.child_by_field_id(field.CONDITION)
         test = self.expression(condition) if condition is not None else (ir.OPAQUE, start, end)
-        return (ir.IF, start, end, test, self.block(node.child_by_field_name("consequence")), orelse)
+        return (ir.IF, start, end, test, self.block(node.child_by_field_id(field.CONSEQUENCE)), orelse)
 
     def _else_of(self, node: Node) -> Block:
-        alternative = node.child_by_field_name("alternative")
-        return self.block(alternative.child_by_field_name("body")) if alternative is not None else ()
+        alternative = node.child_by_field_id(field.ALTERNATIVE)
+        return self.block(alternative.child_by_field_id(field.BODY)) if alternative is not None else ()
 
     def _while(self, node: Node, start: int, end: int) -> Stmt:
-        condition = node.child_by_field_name("condition")
+        condition = node.child_by_field_id(field.CONDITION)
         test = self.expression(condition) if condition is not None else (ir.OPAQUE, start, end)
-        return (ir.WHILE, start, end, test, self.block(node.child_by_field_name("body")), self._else_of(node))
+        return (ir.WHILE, start, end, test, self.block(node.child_by_field_id(field.BODY)), self._else_of(node))
 
     def _for(self, node: Node, start: int, end: int) -> Stmt:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        left, right = node.child_by_field_id(field.LEFT), node.child_by_field_id(field.RIGHT)
         if left is None or right is None:
             return (ir.UNREAD, start, end, self.names_in(node))
         target = self.target(left)
         self.bind(target)
         iterable = self.expression(right)
-        body = self.block(node.child_by_field_name("body"))
+        body = self.block(node.child_by_field_id(field.BODY))
         return (ir.FOR, start, end, target, iterable, body, self._else_of(node))
 
     def _try(self, node: Node, start: int, end: int) -> Stmt:
-        body = self.block(node.child_by_field_name("body"))
+        body = self.block(node.child_by_field_id(field.BODY))
         handlers: list[tuple[Expr | None, str | None, Block]] = []
         orelse: Block = ()
         final: Block = ()
@@ -363,7 +362,7 @@ class Lowering(ExpressionLowering):
                 case "except_clause" | "except_group_clause":
                     handlers.append(self._handler(child))
                 case "else_clause":
-                    orelse = self.block(child.child_by_field_name("body"))
+                    orelse = self.block(child.child_by_field_id(field.BODY))
                 case "finally_clause":
                     final = self.block(child.named_children[-1] if child.named_children else None)
                 case _:
@@ -380,7 +379,7 @@ class Lowering(ExpressionLowering):
                 body = self.block(child)
             elif child.type == "as_pattern":
                 kind = self.expression(child.named_children[0])
-                alias = child.child_by_field_name("alias")
+                alias = child.child_by_field_id(field.ALIAS)
                 if alias is not None:
                     name = self.text(alias)
                     self.assigned.add(name)
@@ -404,18 +403,18 @@ class Lowering(ExpressionLowering):
         items: list[tuple[Expr, Expr | None]] = []
         clause = next((child for child in node.named_children if child.type == "with_clause"), None)
         for item in clause.named_children if clause is not None else ():
-            value = item.child_by_field_name("value")
+            value = item.child_by_field_id(field.VALUE)
             if value is None:
                 continue
             if value.type == "as_pattern":
-                alias = value.child_by_field_name("alias")
+                alias = value.child_by_field_id(field.ALIAS)
                 target = self.target(alias.named_children[0]) if alias is not None and alias.named_children else None
                 if target is not None:
                     self.bind(target)
                 items.append((self.expression(value.named_children[0]), target))
             else:
                 items.append((self.expression(value), None))
-        return (ir.WITH, start, end, tuple(items), self.block(node.child_by_field_name("body")))
+        return (ir.WITH, start, end, tuple(items), self.block(node.child_by_field_id(field.BODY)))
 
     def _function(self, node: Node, start: int, end: int) -> Stmt:
         unit = self.function(node)
@@ -433,7 +432,7 @@ class Lowering(ExpressionLowering):
             for child in node.named_children
             if child.type == "decorator" and child.named_children
         )
-        definition = node.child_by_field_name("definition")
+        definition = node.child_by_field_id(field.DEFINITION)
         if definition is None:
             return (ir.UNREAD, start, end, self.names_in(node))
         if definition.type == "class_definition":
@@ -448,7 +447,7 @@ class Lowering(ExpressionLowering):
         names: list[tuple[str, str | None]] = []
         for child in node.named_children:
             if child.type == "aliased_import":
-                name, alias = child.child_by_field_name("name"), child.child_by_field_name("alias")
+                name, alias = child.child_by_field_id(field.NAME), child.child_by_field_id(field.ALIAS)
                 if name is not None and alias is not None:
                     names.append((self.text(name), self.text(alias)))
                     self.assigned.add(self.text(alias))
@@ -459,7 +458,7 @@ class Lowering(ExpressionLowering):
         return (ir.IMPORT, start, end, tuple(names))
 
     def _from(self, node: Node, start: int, end: int) -> Stmt:
-        source = node.child_by_field_name("module_name")
+        source = node.child_by_field_id(field.MODULE_NAME)
         level, module = 0, ""
         if source is not None:
             text = self.text(source).replace(" ", "")
@@ -470,9 +469,9 @@ class Lowering(ExpressionLowering):
         if any(child.type == "wildcard_import" for child in node.named_children):
             return (ir.FROM, start, end, level, module, None)
         names: list[tuple[str, str]] = []
-        for child in node.children_by_field_name("name"):
+        for child in node.children_by_field_id(field.NAME):
             if child.type == "aliased_import":
-                name, alias = child.child_by_field_name("name"), child.child_by_field_name("alias")
+                name, alias = child.child_by_field_id(field.NAME), child.child_by_field_id(field.ALIAS)
                 if name is not None and alias is not None:
                     names.append((self.text(name), self.text(alias)))
             else:
@@ -503,12 +502,12 @@ class Lowering(ExpressionLowering):
         return (ir.DELETE, start, end, tuple(targets))
 
     def _match(self, node: Node, start: int, end: int) -> Stmt:
-        subjects = [self.expression(child) for child in node.children_by_field_name("subject")]
+        subjects = [self.expression(child) for child in node.children_by_field_id(field.SUBJECT)]
         if not subjects:
             return (ir.UNREAD, start, end, self.names_in(node))
         subject = subjects[0] if len(subjects) == 1 else (ir.TUPLE, subjects[0][1], subjects[-1][2], tuple(subjects))
         cases: list[tuple[Any, ...]] = []
-        body = node.child_by_field_name("body")
+        body = node.child_by_field_id(field.BODY)
         for clause in body.named_children if body is not None else ():
             if clause.type != "case_clause":
                 continue
@@ -519,28 +518,41 @@ class Lowering(ExpressionLowering):
             pattern = (
                 lowered[0] if len(lowered) == 1 else (ir.P_SEQUENCE, lowered[0][1], lowered[-1][2], tuple(lowered))
             )
-            guard_node = clause.child_by_field_name("guard")
+            guard_node = clause.child_by_field_id(field.GUARD)
             guard = self._first(guard_node) if guard_node is not None else None
-            cases.append((pattern, guard, self.block(clause.child_by_field_name("consequence"))))
+            cases.append((pattern, guard, self.block(clause.child_by_field_id(field.CONSEQUENCE))))
         return (ir.MATCH, start, end, subject, tuple(cases))
 
 
 _CLASS_HEAD: Final = b"class _:\n"
 
 
-def _from_text(
-    source: bytes, start: int, end: int, base: int, qualname: str, parameters: tuple[Parameter, ...]
+def _member(
+    held: HeldTree,
+    source: bytes,
+    extent: tuple[int, int],
+    base: int,
+    qualname: str,
+    parameters: tuple[Parameter, ...],
 ) -> Callable[[], Body]:
-    """Lowers a function from its own lines, as a member of a class: so its indentation stands."""
+    """Lowers a function of a module or class: from the held tree, else from its own lines.
+
+    Lines by themselves are parsed as a member of a class: so their indentation stands.
+    """
+    start, end = extent
 
     def lower() -> Body:
+        member = held.function(start, end)
+        if member is not None and held.text is not None:
+            inner = Lowering(held.text, base, qualname)
+            return inner.finish(inner.block(member.child_by_field_id(field.BODY)), parameters)
         line = source.rfind(b"\n", 0, start) + 1
         indented = line < start
         text = (_CLASS_HEAD if indented else b"") + source[line:end]
         shift = len(_CLASS_HEAD) - line if indented else -line
-        inner = Lowering(text, base + shift, qualname)
+        inner = Lowering(Text.of(text), base + shift, qualname)
         node = function_node(parse(text).root_node)
-        return inner.finish(inner.block(None if node is None else node.child_by_field_name("body")), parameters)
+        return inner.finish(inner.block(None if node is None else node.child_by_field_id(field.BODY)), parameters)
 
     return lower
 

@@ -8,7 +8,7 @@ import ast
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
-from raiselens_server.source import ir
+from raiselens_server.source import field, ir
 from raiselens_server.source.syntax import LANGUAGE
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from raiselens_server.source.ir import Expr
+    from raiselens_server.source.syntax import Text
     from raiselens_server.source.units import FunctionUnit
 
 EXTRAS: Final = frozenset({"comment", "line_continuation"})
@@ -49,15 +50,21 @@ def _postfix(kind: int, start: int, end: int, inner: Expr, *rest: object) -> Exp
 
 
 class ExpressionLowering:
-    """Lowers the expressions of one unit; `base` is subtracted from every offset, `depth` is that of the unit."""
+    """Lowers the expressions of one unit; `base` is subtracted from every offset, `depth` is that of the unit.
 
-    __slots__ = ("base", "depth", "qualname", "source")
+    Notes what they do to the unit: a walrus binds one of `assigned`, a yield makes it a `generator`.
+    """
 
-    def __init__(self, source: bytes, base: int, qualname: str, depth: int = 0) -> None:
-        self.source = source
+    __slots__ = ("ascii", "assigned", "base", "depth", "generator", "qualname", "source")
+
+    def __init__(self, text: Text, base: int, qualname: str, depth: int = 0) -> None:
+        self.source = text.source
+        self.ascii = text.ascii
         self.base = base
         self.qualname = qualname
         self.depth = depth
+        self.assigned: set[str] = set()
+        self.generator = False
 
     def make_lambda(self, node: Node) -> FunctionUnit:
         """The unit of a lambda; supplied by the statement lowering."""
@@ -65,6 +72,8 @@ class ExpressionLowering:
 
     def text(self, node: Node) -> str:
         """The node's text, interned: identifiers repeat."""
+        if self.ascii is not None:
+            return intern(self.ascii[node.start_byte : node.end_byte])
         return intern(self.source[node.start_byte : node.end_byte].decode("utf-8", "replace"))
 
     def expression(self, node: Node) -> Expr:
@@ -89,7 +98,7 @@ class ExpressionLowering:
         return (ir.NAME, node.start_byte - self.base, node.end_byte - self.base, self.text(node))
 
     def _attribute(self, node: Node) -> Expr:
-        obj, name = node.child_by_field_name("object"), node.child_by_field_name("attribute")
+        obj, name = node.child_by_field_id(field.OBJECT), node.child_by_field_id(field.ATTRIBUTE)
         if obj is None or name is None:
             return self.opaque(node)
         start, end = node.start_byte - self.base, node.end_byte - self.base
@@ -113,7 +122,7 @@ class ExpressionLowering:
             return self.opaque(node)
 
     def _call(self, node: Node) -> Expr:
-        function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        function, arguments = node.child_by_field_id(field.FUNCTION), node.child_by_field_id(field.ARGUMENTS)
         if function is None or arguments is None:
             return self.opaque(node)
         positional, keywords = self.arguments(arguments)
@@ -131,7 +140,7 @@ class ExpressionLowering:
                 case "comment" | "line_continuation":
                     continue
                 case "keyword_argument":
-                    name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
+                    name, value = child.child_by_field_id(field.NAME), child.child_by_field_id(field.VALUE)
                     if name is not None and value is not None:
                         keywords.append((self.text(name), self.expression(value)))
                 case "dictionary_splat":
@@ -141,8 +150,8 @@ class ExpressionLowering:
         return tuple(positional), tuple(keywords)
 
     def _subscript(self, node: Node) -> Expr:
-        value = node.child_by_field_name("value")
-        indices = node.children_by_field_name("subscript")
+        value = node.child_by_field_id(field.VALUE)
+        indices = node.children_by_field_id(field.SUBSCRIPT)
         if value is None or not indices:
             return self.opaque(node)
         start, end = node.start_byte - self.base, node.end_byte - self.base
@@ -155,15 +164,15 @@ class ExpressionLowering:
         return _postfix(ir.SUBSCRIPT, start, end, self.expression(value), index)
 
     def _binary(self, node: Node) -> Expr:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        operator = node.child_by_field_name("operator")
+        left, right = node.child_by_field_id(field.LEFT), node.child_by_field_id(field.RIGHT)
+        operator = node.child_by_field_id(field.OPERATOR)
         if left is None or right is None or operator is None:
             return self.opaque(node)
         start, end = node.start_byte - self.base, node.end_byte - self.base
         return (ir.BINARY, start, end, operator.type, self.expression(left), self.expression(right))
 
     def _unary(self, node: Node) -> Expr:
-        operand, operator = node.child_by_field_name("argument"), node.child_by_field_name("operator")
+        operand, operator = node.child_by_field_id(field.ARGUMENT), node.child_by_field_id(field.OPERATOR)
         if operand is None:
             return self.opaque(node)
         start, end = node.start_byte - self.base, node.end_byte - self.base
@@ -174,8 +183,8 @@ class ExpressionLowering:
         return (ir.UNARY, start, end, kind, lowered)
 
     def _boolean(self, node: Node) -> Expr:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        operator = node.child_by_field_name("operator")
+        left, right = node.child_by_field_id(field.LEFT), node.child_by_field_id(field.RIGHT)
+        operator = node.child_by_field_id(field.OPERATOR)
         if left is None or right is None or operator is None:
             return self.opaque(node)
         start, end = node.start_byte - self.base, node.end_byte - self.base
@@ -183,7 +192,7 @@ class ExpressionLowering:
 
     def _compare(self, node: Node) -> Expr:
         operands = [child for child in node.named_children if child.type not in EXTRAS]
-        operators = [child.type for child in node.children_by_field_name("operators")]
+        operators = [child.type for child in node.children_by_field_id(field.OPERATORS)]
         if len(operators) != len(operands) - 1:
             return self.opaque(node)
         pairs = tuple((op, self.expression(right)) for op, right in zip(operators, operands[1:], strict=True))
@@ -201,7 +210,7 @@ class ExpressionLowering:
         pairs: list[tuple[Expr | None, Expr]] = []
         for child in node.named_children:
             if child.type == "pair":
-                key, value = child.child_by_field_name("key"), child.child_by_field_name("value")
+                key, value = child.child_by_field_id(field.KEY), child.child_by_field_id(field.VALUE)
                 if key is None or value is None:
                     return self.opaque(node)
                 pairs.append((self.expression(key), self.expression(value)))
@@ -284,7 +293,7 @@ class ExpressionLowering:
         return value if isinstance(value, str) else None
 
     def _interpolation(self, node: Node) -> list[Any]:
-        expression = node.child_by_field_name("expression")
+        expression = node.child_by_field_id(field.EXPRESSION)
         if expression is None:
             return [((ir.OPAQUE, node.start_byte - self.base, node.end_byte - self.base), "", None)]
         conversion = ""
@@ -333,11 +342,13 @@ class ExpressionLowering:
         return (ir.STAR, node.start_byte - self.base, node.end_byte - self.base, self.expression(children[0]))
 
     def _walrus(self, node: Node) -> Expr:
-        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        name, value = node.child_by_field_id(field.NAME), node.child_by_field_id(field.VALUE)
         if name is None or value is None:
             return self.opaque(node)
         start, end = node.start_byte - self.base, node.end_byte - self.base
-        return (ir.WALRUS, start, end, self.text(name), self.expression(value))
+        bound = self.text(name)
+        self.assigned.add(bound)
+        return (ir.WALRUS, start, end, bound, self.expression(value))
 
     def _await(self, node: Node) -> Expr:
         return (
@@ -348,6 +359,7 @@ class ExpressionLowering:
         )
 
     def _yield(self, node: Node) -> Expr:
+        self.generator = True
         children = node.named_children
         operand = self.expression(children[0]) if children else None
         return (ir.YIELD, node.start_byte - self.base, node.end_byte - self.base, operand)
@@ -400,12 +412,12 @@ def _sequence(kind: int) -> Callable[[ExpressionLowering, Node], Expr]:
 
 def _comprehension(kind: str) -> Callable[[ExpressionLowering, Node], Expr]:
     def lower(self: ExpressionLowering, node: Node) -> Expr:
-        body = node.child_by_field_name("body")
+        body = node.child_by_field_id(field.BODY)
         if body is None:
             return self.opaque(node)
         element: Any
         if kind == "dict":
-            key, value = body.child_by_field_name("key"), body.child_by_field_name("value")
+            key, value = body.child_by_field_id(field.KEY), body.child_by_field_id(field.VALUE)
             if key is None or value is None:
                 return self.opaque(node)
             element = (self.expression(key), self.expression(value))
@@ -414,7 +426,7 @@ def _comprehension(kind: str) -> Callable[[ExpressionLowering, Node], Expr]:
         clauses: list[tuple[Any, ...]] = []
         for child in node.named_children:
             if child.type == "for_in_clause":
-                left, right = child.child_by_field_name("left"), child.child_by_field_name("right")
+                left, right = child.child_by_field_id(field.LEFT), child.child_by_field_id(field.RIGHT)
                 if left is None or right is None:
                     return self.opaque(node)
                 clauses.append(("for", self.target(left), self.expression(right)))

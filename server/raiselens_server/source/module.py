@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from raiselens_server.source import ir
 from raiselens_server.source.bindings import bound_by
 from raiselens_server.source.lower import Lowering
 from raiselens_server.source.patches import replaced_names
-from raiselens_server.source.syntax import parse
+from raiselens_server.source.syntax import HeldTree, Text, parse
 from raiselens_server.source.units import ClassUnit, FunctionUnit
 
 if TYPE_CHECKING:
@@ -28,19 +29,34 @@ class Module:
     """A parsed file.
 
     `name` is the dotted name that it is imported by (`__main__`-less: a script has its stem), `is_package` whether it
-    is an `__init__.py`. `lazy` modules are looked into here and there, not run as a whole. Never fails: text that is no Python gives a module with few names.
+    is an `__init__.py`. `keep_tree`: the module is about to be run as a whole, so its tree is kept until then. Never
+    fails: text that is no Python gives a module with few names.
     """
 
-    def __init__(self, path: str, name: str, source: bytes, *, is_package: bool, lazy: bool = False) -> None:
+    def __init__(self, path: str, name: str, source: bytes, *, is_package: bool, keep_tree: bool = False) -> None:
         self.path = path
         self.name = name
         self.source = source
         self.is_package = is_package
-        lowering = Lowering(source, 0, "", scope="module", lazy=lazy)
-        tree = parse(source)
-        self.broken = tree.root_node.has_error
-        self.block: Block = lowering.block(tree.root_node)
+        self._held = HeldTree()
+        text = Text.of(source)
+        lowering = Lowering(text, 0, "", scope="module", held=self._held)
+        root = parse(source).root_node
+        self.broken = root.has_error
+        self.block: Block = lowering.block(root)
         self.functions: tuple[FunctionUnit, ...] = tuple(lowering.nested)
+        if keep_tree:
+            self._held.hold(root, text)
+
+    @contextmanager
+    def tree_held(self) -> Iterator[None]:
+        """While most functions are lowered: parsing the file once is cheaper than each of them by itself."""
+        if self._held.root is None:
+            self._held.hold(parse(self.source).root_node, Text.of(self.source))
+        try:
+            yield
+        finally:
+            self._held.drop()
 
     @cached_property
     def bindings(self) -> dict[str, list[Stmt]]:

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from raiselens_server.source.ir import Expr
     from raiselens_server.source.module import Module
 
-_ATTRIBUTE_ASSIGNMENT: Final = re.compile(rb"^[ \t]*([A-Za-z_]\w*)\.[\w.]+\s*=(?!=)", re.MULTILINE)
+_ATTRIBUTE_ASSIGNMENT: Final = re.compile(rb"(?<![\w.])([A-Za-z_]\w*)\.[\w.]+\s*=(?!=)")
 _PATCHERS: Final = frozenset(
     {"setattr", "patch", "object", "multiple", "setitem", "dict", "spy", "stub", "replace_attr"}
 )
+_PATCHER_WORD: Final = re.compile(rb"\b(?:" + b"|".join(sorted(name.encode() for name in _PATCHERS)) + rb")\b")
 
 
 def replaced_names(module: Module) -> frozenset[str]:
@@ -29,7 +30,11 @@ def replaced_names(module: Module) -> frozenset[str]:
     while stack:
         node = stack.pop()
         if isinstance(node, FunctionUnit):
-            stack.extend((node.body.block, *node.decorators))
+            stack.extend(node.decorators)
+            # Few functions of a file replace anything: the others need no walk.
+            text = module.source[node.start : node.end]
+            if (mocks and _PATCHER_WORD.search(text)) or _assigns_to(text, modules):
+                stack.append(node.body.block)
         elif isinstance(node, ClassUnit):
             stack.extend((node.block, *node.decorators))
         elif isinstance(node, tuple) and node:
