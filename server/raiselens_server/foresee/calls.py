@@ -14,6 +14,7 @@ from raiselens_server.foresee.objects import (
     DictObject,
     Function,
     InstanceObject,
+    Manager,
     Partial,
     Pending,
     Super,
@@ -278,6 +279,10 @@ class Calls(Running):
             name, gathered = bound.rest
             pairs = None if gathered is None else tuple((Const(key), value) for key, value in gathered)
             values[name] = self.new("dict", DictObject(pairs))
+        if function.manager:
+            for value in values.values():
+                self.escape(value)
+            return Callable(Manager(function, tuple(values.values())), unit.qualname)
         if unit.is_async or unit.body.generator:
             return Callable(Pending(function, tuple(values.items()), unit.body.generator), unit.qualname)
         key = self._memo_key(function, values, frame)

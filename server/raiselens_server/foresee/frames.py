@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from raiselens_server.foresee.binding import BindingFailure
     from raiselens_server.foresee.objects import Class, Function, HeapObject
+    from raiselens_server.foresee.shields import Shield
     from raiselens_server.source.ir import Expr, Stmt
     from raiselens_server.source.module import Module
     from raiselens_server.values.lattice import HolePart, Value
@@ -28,6 +29,7 @@ class Frame:
 
     `raises` are the raises that end some path here and are not handled; `returns` the values of the paths that return,
     with the heap at that point. `unsure` is set once a guard in here, or in a callee, was not decided.
+    `handlers` are those of the `try`s that the run is in, `shields` the context managers and decorators around it.
     `branches` are the undecided tests of the branches the run is on, as text; only a root's are kept. `tests` are those tests
     themselves, `passed` the undecided ones whose other branch has left.
     """
@@ -51,6 +53,7 @@ class Frame:
     conditions: list[Condition] = field(default_factory=list)
     branches: list[str] = field(default_factory=list)
     handlers: list[tuple[Expr | None, ...]] = field(default_factory=list)
+    shields: list[Shield] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     quiet: int = 0
     unsure: bool = False

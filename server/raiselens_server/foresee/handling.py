@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raiselens_server.foresee import exceptions
-from raiselens_server.foresee.core import Core
+from raiselens_server.foresee import exceptions, shields
+from raiselens_server.foresee.core import Core, join_heaps
+from raiselens_server.foresee.frames import Raising
 from raiselens_server.foresee.objects import UNKNOWN_CONTENTS, Class, kind_of
+from raiselens_server.foresee.shields import Kept
 from raiselens_server.values.lattice import Callable, Named, Seq, Unknown
 
 if TYPE_CHECKING:
     from raiselens_server.foresee.core import State
-    from raiselens_server.foresee.frames import Frame, Raising
+    from raiselens_server.foresee.frames import Frame
+    from raiselens_server.foresee.shields import Shield
     from raiselens_server.source.ir import Block, Expr, Stmt
 
 
@@ -19,6 +22,21 @@ class Handling(Core):
     """Runs statements that handle exceptions."""
 
     def _try(self, statement: Stmt, frame: Frame) -> bool:
+        final = statement[6]
+        if not shields.overrides(final):
+            return self._handled(statement, frame)
+        # What the `finally` leaves by takes the place of whatever was being raised.
+        frame.shields.append(Kept.UNKNOWN)
+        entry = self.snapshot(frame)
+        before = len(frame.raises)
+        falls = self._handled((*statement[:6], ()), frame)
+        frame.shields.pop()
+        if len(frame.raises) > before or not falls:
+            self.restore(frame, _between(entry, (dict(frame.variables), dict(self.heap))))
+        del frame.raises[before:]
+        return self.block(final, frame)
+
+    def _handled(self, statement: Stmt, frame: Frame) -> bool:
         _, _, _, body, handlers, orelse, final = statement
         entry = self.snapshot(frame)
         outer = frame.raises
@@ -104,25 +122,53 @@ class Handling(Core):
         return None if cls == "" else answer
 
     def _with(self, statement: Stmt, frame: Frame) -> bool:
-        _, _, _, items, body = statement
         saved = self.ambient
-        quiet = 0
-        for context, target in items:
-            value = self.evaluate(context, frame)
-            if self.swallows(context, value, frame):
-                quiet += 1
-            self.enter(context, value, frame)
-            if target is not None:
-                self.assign(target, self.entered(value, frame), frame)
-        frame.quiet += quiet
-        before = len(frame.raises)
-        falls = self.block(body, frame)
-        frame.quiet -= quiet
-        self.ambient = saved
-        if quiet:
-            del frame.raises[before:]
-            return True
-        return falls
+        entry = self.snapshot(frame)
+        before, depth = len(frame.raises), len(frame.shields)
+        replaced = False
+        try:
+            for context, target in statement[3]:
+                value = self.evaluate(context, frame)
+                shield = self.shield_of(context, value, frame)
+                frame.shields.append(shield)
+                self.enter(context, value, frame)
+                replaced = replaced or self.replaces_operations(value)
+                if target is not None:
+                    self.assign(target, self.entered(value, frame), frame)
+            falls = self.block(statement[4], frame)
+        except Raising as raising:
+            if all(self._passes_out(shield, raising, frame) for shield in frame.shields[depth:]):
+                raise
+            falls = True
+        finally:
+            around = frame.shields[depth:]
+            del frame.shields[depth:]
+            self.ambient = saved
+        if replaced:
+            self.restore(frame, _between(entry, (frame.variables, self.heap)))
+        if all(shield is Kept.NONE for shield in around):
+            return falls
+        thrown = frame.raises[before:]
+        kept = [raising for raising in thrown if all(self._passes_out(shield, raising, frame) for shield in around)]
+        frame.raises[before:] = kept
+        swallowed = len(kept) < len(thrown)
+        if not falls and not swallowed:
+            return False
+        at_end = (frame.variables, self.heap)
+        self.restore(frame, _between(entry, at_end) if swallowed else _softened(entry, at_end))
+        return True
+
+    def _passes_out(self, shield: Shield, raising: Raising, frame: Frame) -> bool:
+        return all(self.lets_through(shield, cls, frame) for cls in raising.classes)
+
+
+def _softened(entry: State, at_end: State) -> State:
+    """The state after a body that may have been left early: a name bound in it has its value, or is not bound."""
+    variables = {
+        name: value if name not in entry[0] or entry[0][name] is value else Unknown("with")
+        for name, value in at_end[0].items()
+    }
+    return variables, join_heaps(entry[1], at_end[1])
 
 
 def _between(entry: State, at_end: State) -> State:

@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, slots=True)
 class Function:
-    """A function of followed source. `owner` is the class whose body defines it, for `super()`."""
+    """A function of followed source. `owner` is the class whose body defines it, for `super()`.
+
+    `manager`: calling it gives a context manager, whose body this is: `@contextmanager` stands above it.
+    """
 
     unit: FunctionUnit
     module: Module
     closure: Frame | None
     owner: Class | None = None
+    manager: bool = False
 
     @property
     def dotted(self) -> str:
@@ -120,6 +124,14 @@ class Pending:
     function: Function
     arguments: tuple[tuple[str, Value], ...]
     generator: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Manager:
+    """A context manager made from a generator function; `arguments` is what it was called with."""
+
+    function: Function
+    arguments: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from raiselens_server.foresee.binding import Arguments
     from raiselens_server.foresee.frames import Frame, Raising
     from raiselens_server.foresee.objects import Class, DataField, Function, Pending
+    from raiselens_server.foresee.shields import Shield
     from raiselens_server.source.ir import Block, Expr, Stmt
     from raiselens_server.values import ops
     from raiselens_server.values.lattice import (
@@ -147,8 +148,20 @@ class Parts:
         """The rows of a tensor with a known first size."""
         raise NotImplementedError
 
-    def swallows(self, context: Expr, value: Value, frame: Frame) -> bool:
-        """Whether a context manager may swallow or expect an exception: `pytest.raises`, `suppress`."""
+    def shield_of(self, context: Expr, value: Value, frame: Frame) -> Shield:
+        """What a context manager does with exceptions of its body."""
+        raise NotImplementedError
+
+    def lets_through(self, shield: Shield, cls: Class | str, frame: Frame) -> bool:
+        """Whether an exception of this class certainly leaves the shield as it is."""
+        raise NotImplementedError
+
+    def replaces_operations(self, value: Value) -> bool:
+        """Whether a context manager may change what the operations of torch do."""
+        raise NotImplementedError
+
+    def catches(self, kind: Expr | None, cls: Class | str, frame: Frame) -> bool | None:
+        """Whether `except kind` catches an exception of the class."""
         raise NotImplementedError
 
     def enter(self, context: Expr, value: Value, frame: Frame) -> None:

@@ -12,7 +12,7 @@ from raiselens_server.foresee.frames import Frame
 from raiselens_server.foresee.objects import Class, Function, InstanceObject
 from raiselens_server.foresee.report import RootRun
 from raiselens_server.foresee.run import Run
-from raiselens_server.foresee.scopes import Scopes
+from raiselens_server.foresee.scopes import STATIC_DEPTH, Scopes
 from raiselens_server.foresee.statistics import Statistics
 from raiselens_server.source import ir, units
 from raiselens_server.source.module import flatten
@@ -240,6 +240,12 @@ class Project:
         )
         for index, parameter in enumerate(unit.parameters):
             frame.variables[parameter.name] = self._argument(run, unit, owner, index)
+        if unit.decorators:
+            scope = (
+                run.class_frame(owner) if owner is not None else Frame(None, module, 0, {}, None, None, STATIC_DEPTH)
+            )
+            scope.quiet = 1
+            frame.shields.extend(run.decorator_shields(function, scope))
         self._run(run, body.block, frame)
         return run
 

@@ -71,6 +71,8 @@ class RootRun(Run):
         kinds = [kind for handlers in frame.handlers for kind in handlers]
         if any(self.catches(kind, cls, frame) is not False for kind in kinds for cls in raising.classes):
             return False
+        if not all(self.lets_through(shield, cls, frame) for shield in frame.shields for cls in raising.classes):
+            return False
         level = self._blamed(raising)
         if level is None or not raising.class_name or not exceptions.reported(self.class_chain(raising.cls)):
             return False
