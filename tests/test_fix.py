@@ -98,13 +98,28 @@ class TestRounds:
     def test_a_repair_that_does_not_help_ends(self) -> None:
         assert self.run({"a.py": "bad\n"}, new="bad") == ({}, 0, 1)
 
-    def test_two_repairs_that_undo_each_other_end(self) -> None:
+    def test_two_repairs_that_undo_each_other_leave_the_text_as_it_was(self) -> None:
         now = {"a.py": "x = 1\n"}
 
         def check(file: str) -> tuple[Diagnosis, ...]:
             return (finding(repair(edit(1, 5, 1, 6, "2" if "1" in now[file] else "1", file))),)
 
-        assert fix_texts(dict(now), check, now.__setitem__).applied == 1
+        fixed = fix_texts(dict(now), check, now.__setitem__)
+        assert (fixed.changed, fixed.applied, now) == ({}, 0, {"a.py": "x = 1\n"})
+        assert len(fixed.left["a.py"]) == 1
+
+    def test_of_a_circle_the_text_with_fewest_findings_stays(self) -> None:
+        now = {"a.py": "x = 1\n", "b.py": "x = 3\n"}
+        after = {"1": "2", "2": "3", "3": "1"}
+
+        def check(file: str) -> tuple[Diagnosis, ...]:
+            digit = now[file][4]
+            mend = finding(repair(edit(1, 5, 1, 6, after[digit], file)))
+            return (mend,) if digit == "2" else (mend, finding(line=2))
+
+        fixed = fix_texts(dict(now), check, now.__setitem__)
+        assert now == {"a.py": "x = 2\n", "b.py": "x = 2\n"}
+        assert (fixed.applied, {file: len(left) for file, left in fixed.left.items()}) == (3, {"a.py": 1, "b.py": 1})
 
     def test_an_edit_outside_the_files_is_left_alone(self) -> None:
         texts = {"a.py": "x\n"}

@@ -77,16 +77,25 @@ def fix_texts(
     texts = dict(texts)
     now = dict(texts)
     left: dict[str, tuple[Diagnosis, ...]] = {}
-    seen = {file: {text} for file, text in texts.items()}
-    applied = 0
+    trails = {file: [_Step(text)] for file, text in texts.items()}
+    joint: set[str] = set()
+    settled: set[str] = set()
     pending: Sequence[str] = list(texts)
     for _ in range(MOST_ROUNDS):
-        left.update((file, check(file)) for file in pending)
-        chosen = _compatible((diagnosis for found in left.values() for diagnosis in found), now, unsafe=unsafe)
+        for file in pending:
+            left[file] = check(file)
+            if file not in settled:
+                trails[file][-1].findings = len(left[file])
+        open_ones = (diagnosis for file, found in left.items() if file not in settled for diagnosis in found)
+        chosen = _compatible(open_ones, now, unsafe=unsafe)
         edited: dict[str, str] = {}
         for file, edits in _by_file(chosen).items():
             text = apply_edits(now[file], edits)
-            if text not in seen[file] and still_parses(now[file], text):
+            if any(step.text == text for step in trails[file]):
+                settled.add(file)
+                if file not in joint:
+                    _leave_circle(trails[file], text)
+            elif still_parses(now[file], text):
                 edited[file] = text
         # A repair counts as a whole: with one of its files refused the others keep their text too.
         kept = [repair for repair in chosen if all(edit.place.file in edited for edit in repair.edits)]
@@ -94,14 +103,39 @@ def fix_texts(
             chosen, edited = kept, {file: apply_edits(now[file], own) for file, own in _by_file(kept).items()}
         if not edited:
             break
+        joint |= {edit.place.file for repair in chosen if len(_by_file([repair])) > 1 for edit in repair.edits}
         for file, text in edited.items():
-            seen[file].add(text)
+            trails[file].append(_Step(text, sum(repair.edits[0].place.file == file for repair in chosen)))
             replace(file, text)
         now |= edited
-        applied += len(chosen)
         pending = [file for file in texts if file in edited or left[file]]
+    for file in settled:
+        trail = trails[file]
+        if trail[-1].text != now[file]:
+            now[file] = trail[-1].text
+            replace(file, now[file])
+            left[file] = check(file)
     changed = {file: text for file, text in now.items() if text != texts[file]}
-    return Fixed(changed, applied, left)
+    return Fixed(changed, sum(step.repairs for trail in trails.values() for step in trail), left)
+
+
+@dataclass(slots=True)
+class _Step:
+    """A text that a file had, how many repairs led to it, and how many findings it has."""
+
+    text: str
+    repairs: int = 0
+    findings: int = 0
+
+
+def _leave_circle(trail: list[_Step], text: str) -> None:
+    """The repairs of a file lead back to `text`: of the texts on the way round, go back to the one with fewest findings.
+
+    The first of several, for what came after it was for nothing.
+    """
+    begin = next(i for i, step in enumerate(trail) if step.text == text)
+    best = min(range(begin, len(trail)), key=lambda i: trail[i].findings)
+    del trail[best + 1 :]
 
 
 def _compatible(diagnoses: Iterable[Diagnosis], texts: Mapping[str, str], *, unsafe: bool) -> list[Repair]:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.error import RepairKind
-from raiselens_server.repair.locate import needs_parentheses, torch_name
+from raiselens_server.repair.consumers import other_consumers
+from raiselens_server.repair.content import bound_once, called, holds, overflows, widens
+from raiselens_server.repair.locate import Located, needs_parentheses, torch_name
 from raiselens_server.repair.proposal import Change, Changed, Proposal
 from raiselens_server.repair.subject import allocation
+from raiselens_server.repair.uses import NewDType, Stored
 from raiselens_server.source import ir
+from raiselens_server.source.module import flatten
 from raiselens_server.values import dtypes
 from raiselens_server.values.lattice import Tensor
 
@@ -16,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raiselens_server.foresee import Project
-    from raiselens_server.repair.locate import Located
     from raiselens_server.repair.subject import Subject
+    from raiselens_server.source.ir import Expr
 
 _FACTORIES: Final = frozenset(
     {
@@ -27,18 +31,53 @@ _FACTORIES: Final = frozenset(
     }
 )  # fmt: skip
 _REDUCTIONS: Final = frozenset({"cumsum", "sum", "cumprod", "prod", "mean", "softmax", "log_softmax", "nansum"})
+_INHERITING: Final = frozenset({"clone", *(n for n in _FACTORIES if n.endswith("_like") or n.startswith("new_"))})
+_FLOATING_ALONE: Final = frozenset({"rand", "randn", "rand_like", "randn_like", "mean", "softmax", "log_softmax", "nansum"})  # fmt: skip
+_ANYWHERE: Final = frozenset({"int8", "int16", "int32", "int64", "uint8"}) | dtypes.FLOATING
+_ANY_DTYPE: Final = frozenset({"zeros", "ones", "empty", "full", "tensor", "zeros_like", "ones_like", "empty_like", "full_like", "new_zeros", "new_ones", "new_empty", "new_full", "to", "type", "clone", *dtypes.CAST_METHODS})  # fmt: skip
+_LOST = "values that do not fit are lost"
 _CAST_BY_DTYPE: Final = {dtype: name for name, dtype in dtypes.CAST_METHODS.items()}
 _LEGACY: Final = {dtype: f"{name}Tensor" for name, dtype in dtypes.LEGACY.items()}
 
 
-def proposals(project: Project, subject: Subject, wanted: str) -> Iterator[Proposal]:
-    """Edits that give `subject` the dtype `wanted`."""
+def proposals(project: Project, subject: Subject, wanted: str, call: Expr | None) -> Iterator[Proposal]:
+    """Edits that give `subject`, an argument of `call`, the dtype `wanted`."""
     if not isinstance(subject.value, Tensor):
         return
-    located = allocation(project, subject, subject.value.dtype_site)
-    if located is not None:
-        yield from _at_allocation(subject, located, wanted)
-    yield from _at_call(subject, wanted)
+    have = dtypes.only(subject.value.dtypes)
+    source = allocation(project, subject, subject.value.dtype_site)
+    for located in _where_decided(project, subject, source):
+        yield from _at_allocation(subject, located, have, wanted)
+    kept = widens(have, wanted)
+    if not kept and source is not None and holds(source, wanted):
+        # What was allocated is what arrives, unless something writes into it on the way.
+        kept = not other_consumers(project, Changed(source.module, source.base, source.expr, Stored()), call)
+    yield from _at_call(subject, wanted, kept=kept)
+
+
+def _where_decided(project: Project, subject: Subject, source: Located | None) -> Iterator[Located]:
+    """The expressions that may be given a dtype: where the tensor is made from another one's, before that other one."""
+    assert isinstance(subject.value, Tensor)  # noqa: S101 states what the caller has checked
+    made = allocation(project, subject, subject.value.shape_site) or _bound(subject)
+    if made is not None and called(made.expr) not in _INHERITING:
+        made = _bound(subject)
+    if made is not None and called(made.expr) in _INHERITING and (source is None or made.expr is not source.expr):
+        yield made
+    if source is not None:
+        yield source
+
+
+def _bound(subject: Subject) -> Located | None:
+    """What the name that is passed is bound to: a shape that is taken over with the dtype was decided elsewhere."""
+    argument = subject.argument
+    if argument is None or argument[0] != ir.NAME:
+        return None
+    block = subject.module.block if subject.unit is None else subject.unit.body.block
+    expr = bound_once(argument[3], [block])
+    for statement in flatten(block):
+        if expr is not None and statement[0] == ir.ASSIGN and statement[4] is expr:
+            return Located(subject.module, subject.base, expr, statement, subject.unit)
+    return None
 
 
 def spelled(located: Located, wanted: str) -> str | None:
@@ -47,26 +86,40 @@ def spelled(located: Located, wanted: str) -> str | None:
     return None if name is None else f"{name}.{wanted}"
 
 
-def _at_allocation(subject: Subject, located: Located, wanted: str) -> Iterator[Proposal]:
+def _at_allocation(subject: Subject, located: Located, have: str | None, wanted: str) -> Iterator[Proposal]:
     expr = located.expr
     text = spelled(located, wanted)
-    if expr[0] != ir.CALL or text is None:
+    name = called(expr)
+    if text is None or name is None or not _makes(expr, name, wanted) or overflows(located, wanted):
         return
-    function = expr[3]
-    name = function[4] if function[0] == ir.ATTRIBUTE else function[3] if function[0] == ir.NAME else ""
-    change = _cast_change(located, name, wanted, text) or _dtype_keyword(located, name, text)
+    if name == "clone":
+        change: Change | None = Change(located.module, located.end, located.end, f".to({text})")
+    else:
+        change = _cast_change(located, name, wanted, text) or _dtype_keyword(located, name, text)
     if change is None:
         return
-    cast = name in dtypes.CAST_METHODS or name in {"to", "type"}
+    cast = name in dtypes.CAST_METHODS or name in {"to", "type", "clone"}
     title = (
         f"Convert to torch.{wanted} here" if cast else f"Allocate `{_allocated(subject, located)}` as torch.{wanted}"
     )
+    kept = widens(have, wanted) or holds(located, wanted)
     yield Proposal(
-        title,
+        title if kept else f"{title} ({_LOST})",
         RepairKind.CAST_AT_CALL if cast and _is_argument(subject, located) else RepairKind.CHANGE_DTYPE_AT_ALLOCATION,
         (change,),
-        Changed(located.module, located.base, expr),
+        Changed(located.module, located.base, expr, NewDType(have, wanted)),
+        doubtful=not kept,
     )
+
+
+def _makes(expr: Expr, name: str, wanted: str) -> bool:
+    """Whether a factory takes the dtype: torch draws no integers from a normal distribution, and has no gradient of them."""
+    needs_floating = name in _FLOATING_ALONE or any(
+        keyword == "requires_grad" and value[3:] != (False,) for keyword, value in expr[5]
+    )
+    if needs_floating:
+        return wanted in dtypes.FLOATING
+    return wanted in _ANYWHERE or name in _ANY_DTYPE
 
 
 def _allocated(subject: Subject, located: Located) -> str:
@@ -140,7 +193,7 @@ def _names_dtype(expr: tuple[object, ...], located: Located) -> bool:
     return "." in shown and not shown.endswith(".device")
 
 
-def _at_call(subject: Subject, wanted: str) -> Iterator[Proposal]:
+def _at_call(subject: Subject, wanted: str, *, kept: bool) -> Iterator[Proposal]:
     argument = subject.argument
     if argument is None:
         return
@@ -151,14 +204,16 @@ def _at_call(subject: Subject, wanted: str) -> Iterator[Proposal]:
     text = subject.text()
     if needs_parentheses(argument):
         text = f"({text})"
-    # The cast makes a copy: what the callee writes into it never reaches the caller's tensor.
-    written = subject.name.endswith(("out", "_out")) or subject.name.startswith("out")
     cast = f".to({name}.{wanted})" if name is not None else f".{method}()"
     start, end = subject.base + argument[1], subject.base + argument[2]
+    title = f"Cast `{subject.shown}` to torch.{wanted} for this call"
+    if subject.written:
+        title += " (what the call writes is lost with the copy)"
+    elif not kept:
+        title += f" ({_LOST})"
     yield Proposal(
-        f"Cast `{subject.shown}` to torch.{wanted} for this call"
-        + (" (what the call writes is lost with the copy)" if written else ""),
+        title,
         RepairKind.CAST_AT_CALL,
         (Change(subject.module, start, end, f"{text}{cast}"),),
-        doubtful=written,
+        doubtful=subject.written or not kept,
     )

@@ -73,13 +73,14 @@ def expressions(node: object) -> Iterator[Expr]:
         yield node
     parts = node
     if isinstance(kind, int) and kind >= ir.EXPRESSION:
-        parts = _own_parts(node)
+        parts = own_parts(node)
     for part in parts:
         if isinstance(part, tuple):
             yield from expressions(part)
 
 
-def _own_parts(statement: Stmt) -> tuple[object, ...]:
+def own_parts(statement: Stmt) -> tuple[object, ...]:
+    """The parts of a statement without the blocks nested in it."""
     match statement[0]:
         case ir.IF | ir.WHILE:
             return (statement[3],)
@@ -107,6 +108,20 @@ def argument_of(call: Expr, unit: FunctionUnit, param: str, *, bound: bool) -> E
         positional = positional[1:]
     if param in positional and positional.index(param) < len(call[4]):
         return call[4][positional.index(param)]  # type: ignore[no-any-return]
+    return None
+
+
+def argument_parameter(call: Expr, unit: FunctionUnit, argument: Expr) -> str | None:
+    """The parameter of a plain function that an argument expression fills, None where that cannot be told."""
+    for name, value in call[5]:
+        if value is argument:
+            return name if any(p.name == name for p in unit.parameters) else None
+    for position, value in enumerate(call[4]):
+        if value[0] == ir.STAR:
+            return None
+        if value is argument:
+            positional = [p for p in unit.parameters if p.kind in {units.POSITIONAL_ONLY, units.POSITIONAL_OR_KEYWORD}]
+            return positional[position].name if position < len(positional) else None
     return None
 
 

@@ -10,8 +10,9 @@ from raiselens_server.foresee.strings import device_text
 from raiselens_server.repair.proposal import Change, Changed, Proposal
 from raiselens_server.repair.shape import at_call
 from raiselens_server.repair.subject import allocation
+from raiselens_server.repair.uses import NewDevice
 from raiselens_server.source import ir
-from raiselens_server.values.lattice import Const, Tensor
+from raiselens_server.values.lattice import Const, Device, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 def device_proposals(project: Project, subject: Subject, want: WantDevice, other: Subject | None) -> Iterator[Proposal]:
     """Edits that put `subject` on the device wanted."""
     shown = device_text(want.device)
+    if want.device.type == "meta":
+        # Its data would be gone.
+        return
     if isinstance(subject.value, Tensor):
         located = allocation(project, subject, subject.value.device_site)
         if located is not None and located.expr[0] == ir.CALL:
@@ -34,8 +38,11 @@ def device_proposals(project: Project, subject: Subject, want: WantDevice, other
                         f"Allocate `{subject.shown}` on {shown}",
                         RepairKind.MOVE_DEVICE,
                         (Change(located.module, start, end, f'"{shown}"'),),
-                        Changed(located.module, located.base, located.expr),
+                        Changed(located.module, located.base, located.expr, NewDevice()),
                     )
+    on_meta = isinstance(subject.value, Tensor) and subject.value.device == Device("meta")
+    if on_meta:
+        return
     if other is not None and other.argument is not None and other.argument[0] == ir.NAME:
         yield from at_call(
             subject, f".to({other.text()}.device)", f"Move `{subject.shown}` to {shown}", RepairKind.MOVE_DEVICE

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
-from raiselens_server.error import Edit, Foreseen, Place, Repair
+from raiselens_server.error import Edit, Place, Repair
 from raiselens_server.repair import dtype, operation, place, shape
 from raiselens_server.repair.consumers import other_consumers
+from raiselens_server.repair.recheck import Verdict, verdict
 from raiselens_server.repair.subject import subject_of
 from raiselens_server.repair.wants import (
     WantContiguous,
@@ -39,50 +39,38 @@ def repairs_for(project: Project, error: RaisedError) -> tuple[Repair, ...]:
     finding = project.finding(error)
     if finding is None:
         return ()
-    found: list[tuple[Proposal, bool, tuple[str, ...]]] = []
-    clean: list[Proposal] = []
+    found: list[tuple[Proposal, Verdict, tuple[str, ...]]] = []
     before = project.check_edited(finding.call.frame.module.path, {})
     tried: set[tuple[tuple[str, int, int, str], ...]] = set()
     for proposal in _proposals(project, finding):
         key = tuple((c.module.path, c.start, c.end, c.text) for c in proposal.changes)
-        if key in tried:
+        if key in tried or all(c.module.text(c.start, c.end) == c.text for c in proposal.changes):
             continue
         tried.add(key)
         if len(tried) > MAX_TRIED or len(found) >= MAX_OFFERED:
             break
-        after = _after(project, finding, proposal)
-        if after is None:
+        judged = verdict(before, _after(project, finding, proposal), error, proposal)
+        # What one operation raises instead was no guard that this one hid.
+        if judged is Verdict.NO_HELP or (judged is not Verdict.CLEAN and finding.raising.implicit is not None):
             continue
-        if helps(before, after, error, next_guard=False):
-            clean.append(proposal)
-        elif finding.raising.implicit is not None or not helps(before, after, error, next_guard=True):
-            continue
-        unknown: tuple[str, ...] = ()
-        if proposal.changed is not None:
-            here = proposal.changed.module is finding.call.frame.module
-            followed = _followed_before(after, proposal) if here else frozenset()
-            unknown = other_consumers(proposal.changed, finding.call.node if here else None, followed).unknown
-        found.append((proposal, not unknown and not proposal.doubtful, unknown))
+        found.append((proposal, judged, _unknown_consumers(project, finding, proposal)))
     # Where one edit lets the call pass, another that only leads to its next guard is no repair.
-    found = [item for item in found if not clean or item[0] in clean]
-    found.sort(key=lambda item: not item[1])
-    return tuple(_repair(*item, first=index == 0) for index, item in enumerate(found))
+    if any(judged is Verdict.CLEAN for _, judged, _ in found):
+        found = [item for item in found if item[1] is Verdict.CLEAN]
+    offered = [
+        (proposal, not (unknown or proposal.doubtful or judged is Verdict.NEXT_GUARD_BY_IT), unknown)
+        for proposal, judged, unknown in found
+    ]
+    offered.sort(key=lambda item: not item[1])
+    return tuple(_repair(*item, first=index == 0) for index, item in enumerate(offered))
 
 
-def _followed_before(after: FileReport, proposal: Proposal) -> frozenset[int]:
-    """The offsets of the calls that the re-check followed, as they were before the proposal's changes."""
-    assert proposal.changed is not None  # noqa: S101 states what the caller has checked
-    path = proposal.changed.module.path
-    changes = sorted((c for c in proposal.changes if c.module.path == path), key=lambda c: c.start)
-    found: set[int] = set()
-    for offset in after.followed:
-        longer = 0
-        for change in changes:
-            text = change.text.encode()
-            if offset >= change.start + longer + len(text):
-                longer += len(text) - (change.end - change.start)
-        found.add(offset - longer)
-    return frozenset(found)
+def _unknown_consumers(project: Project, finding: Finding, proposal: Proposal) -> tuple[str, ...]:
+    changed = proposal.changed
+    if changed is None:
+        return ()
+    here = changed.module is finding.call.frame.module and changed.base == finding.call.frame.base
+    return other_consumers(project, changed, finding.call.node if here else None)
 
 
 def _repair(proposal: Proposal, safe: bool, unknown: tuple[str, ...], *, first: bool) -> Repair:
@@ -110,7 +98,7 @@ def _for_want(project: Project, finding: Finding, want: Want) -> Iterator[Propos
         return
     match want:
         case WantDType(name=name):
-            yield from dtype.proposals(project, subject, name)
+            yield from dtype.proposals(project, subject, name, finding.call.node)
         case WantRank(rank=rank):
             yield from shape.rank_proposals(project, subject, rank)
         case WantSize(axis=axis, more=more):
@@ -126,40 +114,10 @@ def _for_want(project: Project, finding: Finding, want: Want) -> Iterator[Propos
             assert_never(want)
 
 
-def _after(project: Project, finding: Finding, proposal: Proposal) -> FileReport | None:
+def _after(project: Project, finding: Finding, proposal: Proposal) -> FileReport:
     texts: dict[str, bytes] = {}
     for change in sorted(proposal.changes, key=lambda c: c.start, reverse=True):
         source = texts.get(change.module.path, change.module.source)
         texts[change.module.path] = source[: change.start] + change.text.encode() + source[change.end :]
     decoded = {path: text.decode("utf-8", "surrogatepass") for path, text in texts.items()}
     return project.check_edited(finding.call.frame.module.path, decoded)
-
-
-def helps(before: FileReport, after: FileReport, error: RaisedError, *, next_guard: bool) -> bool:
-    """Whether the finding is gone and no new one came.
-
-    With `next_guard`, what the same call raises next was hidden by this guard: it is not new. What one operation raises
-    instead is.
-    """
-    before_keys = Counter(_key(other) for other in before.errors)
-    after_keys = Counter(_key(other) for other in after.errors)
-    here = _key(error)
-    if after_keys[here] >= before_keys[here]:
-        return False
-    added = after_keys - before_keys
-    return all(next_guard and _same_call(other, error) for other in after.errors if added[_key(other)])
-
-
-def _key(error: RaisedError) -> tuple[str, str, str, int]:
-    assert isinstance(error.origin, Foreseen)  # noqa: S101 states what the caller has checked
-    guard = error.frames[-1]
-    # The user's own lines may move with the edit, so a raise in the file itself is told by its condition.
-    return error.class_name, error.origin.callee, error.origin.condition, guard.line if len(error.frames) > 1 else 0
-
-
-def _same_call(other: RaisedError, error: RaisedError) -> bool:
-    match other.origin, error.origin:
-        case (Foreseen(place=a, callee=x), Foreseen(place=b, callee=y)):
-            return a.file == b.file and x == y and abs(a.span.line - b.span.line) <= 1
-        case _:
-            return False

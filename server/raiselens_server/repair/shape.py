@@ -8,6 +8,7 @@ from raiselens_server.error import RepairKind
 from raiselens_server.repair.locate import needs_parentheses
 from raiselens_server.repair.proposal import Change, Changed, Proposal
 from raiselens_server.repair.subject import allocation
+from raiselens_server.repair.uses import NewShape
 from raiselens_server.source import ir
 from raiselens_server.values.lattice import Tensor
 
@@ -58,7 +59,7 @@ def _bracketed(project: Project, subject: Subject) -> Iterator[Proposal]:
             f"Allocate `{subject.shown}` as a 1-D tensor of one element",
             RepairKind.CHANGE_SHAPE_AT_ALLOCATION,
             (Change(located.module, start, end, f"[{text}]"),),
-            Changed(located.module, located.base, located.expr),
+            Changed(located.module, located.base, located.expr, NewShape()),
         )
 
 
@@ -70,7 +71,8 @@ def at_call(subject: Subject, suffix: str, title: str, kind: RepairKind = Repair
     if needs_parentheses(subject.argument):
         text = f"({text})"
     start, end = subject.base + subject.argument[1], subject.base + subject.argument[2]
-    doubtful = kind is RepairKind.RESHAPE
+    # A copy would lose what the callee writes.
+    doubtful = kind is RepairKind.RESHAPE or subject.written
     yield Proposal(title, kind, (Change(subject.module, start, end, f"{text}{suffix}"),), doubtful=doubtful)
 
 
@@ -95,7 +97,7 @@ def size_proposals(project: Project, subject: Subject, axis: int, more: int) -> 
         f"Allocate `{subject.shown}` with `{replacement}` elements",
         RepairKind.CHANGE_SHAPE_AT_ALLOCATION,
         (Change(located.module, start, end, replacement),),
-        Changed(located.module, located.base, located.expr),
+        Changed(located.module, located.base, located.expr, NewShape()),
     )
 
 

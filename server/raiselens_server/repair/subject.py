@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from raiselens_server.repair.locate import Located, argument_of, at_site
+from raiselens_server.repair.locate import Located, argument_of, at_site, expressions
 from raiselens_server.source import ir
+from raiselens_server.source.module import flatten
 from raiselens_server.values.lattice import Tensor
 
 if TYPE_CHECKING:
@@ -17,10 +18,15 @@ if TYPE_CHECKING:
     from raiselens_server.source.units import FunctionUnit
     from raiselens_server.values.lattice import Site, Value
 
+_WRITTEN_NAMES: Final = frozenset({"out", "output", "outputs", "dst", "dest", "result", "results"})
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """`argument` is the expression at the user's call, None where it cannot be told apart."""
+    """`argument` is the expression at the user's call, None where it cannot be told apart.
+
+    `written`: the callee writes into it, or its name says so; a copy made for the call would lose what is written.
+    """
 
     name: str
     value: Value
@@ -28,6 +34,7 @@ class Subject:
     base: int
     unit: FunctionUnit | None
     argument: Expr | None
+    written: bool = False
 
     @property
     def shown(self) -> str:
@@ -60,7 +67,30 @@ def subject_of(finding: Finding, name: str) -> Subject | None:
         first = callee.frame.function.unit.parameters[:1]
         bound = callee.frame.owner is not None and bool(first) and first[0].name in {"self", "cls"}
         argument = argument_of(call.node, callee.frame.function.unit, param, bound=bound)
-    return Subject(param or name, value, frame.module, frame.base, unit, argument)
+    written = param is not None and _is_written(callee.frame.function.unit, param)
+    return Subject(param or name, value, frame.module, frame.base, unit, argument, written)
+
+
+def _is_written(unit: FunctionUnit, param: str) -> bool:
+    """Whether a function stores into a parameter, or calls it what one stores into."""
+    if _WRITTEN_NAMES & set(param.lower().split("_")):
+        return True
+    for statement in flatten(unit.body.block):
+        targets = statement[3] if statement[0] == ir.ASSIGN else statement[3:4] if statement[0] == ir.AUGMENTED else ()
+        if any(target[0] in {ir.SUBSCRIPT, ir.NAME} and _root(target) == param for target in targets):
+            return True
+        for expr in expressions(statement):
+            if expr[0] == ir.CALL and expr[3][0] == ir.ATTRIBUTE and _root(expr[3]) == param:
+                name = expr[3][4]
+                if name.endswith("_") and not name.endswith("__"):
+                    return True
+    return False
+
+
+def _root(expr: Expr) -> str | None:
+    while expr[0] in {ir.ATTRIBUTE, ir.SUBSCRIPT, ir.CALL}:
+        expr = expr[3]
+    return str(expr[3]) if expr[0] == ir.NAME else None
 
 
 def _param_holding(finding: Finding, name: str, value: Value) -> str | None:
