@@ -12,6 +12,7 @@ from raiselens_server.error import Foreseen, Frame, Hole, Observed, Place, Raise
 from raiselens_server.foresee import Environment, Project
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 RECORD = "77c238349aca21f2"
@@ -26,6 +27,32 @@ pool = torch.zeros((8, 16), dtype=torch.int64)
 scatter(
     flat_in=torch.arange(4), offsets=torch.tensor([0, 4]), req_pool_indices=torch.tensor([1]), pool_out=pool,
 )
+"""
+
+UNSURE = """\
+import os
+import torch
+
+STRICT = os.environ.get("STRICT") == "1"
+
+
+def store(pool):
+    if STRICT and pool.dtype != torch.int32:
+        raise TypeError(f"pool must be int32, got {pool.dtype}")
+    return pool
+
+
+def main():
+    pool = torch.zeros((8, 16), dtype=torch.int64)
+    store(pool)
+"""
+UNSURE_LOG = """\
+Traceback (most recent call last):
+  File "{file}", line 15, in main
+    store(pool)
+  File "{file}", line 9, in store
+    raise TypeError(f"pool must be int32, got {{pool.dtype}}")
+TypeError: pool must be int32, got torch.int64
 """
 
 
@@ -129,9 +156,67 @@ class TestExplaining:
     ) -> None:
         path = tmp_path / "main.py"
         path.write_text(SCRIPT)
-        log = self.LOG.format(path).replace("line 7", "line 4")
+        log = self.LOG.format(path).replace("line 7", "line 4").replace("scatter(", SCRIPT.splitlines()[3])
         (diagnosis,) = Explainer(catalog, environment, tmp_path).explain_text(log).diagnoses
         assert diagnosis.repairs == ()
+
+    @pytest.mark.parametrize(
+        ("edit", "offered"),
+        [
+            (lambda text: text, True),
+            (lambda text: f"# a line was added\n{text}", True),
+            (lambda text: text.replace("scatter(\n", "scatter(  # now\n"), False),
+            (lambda text: f"{text}\n{text[text.index('scatter(') :]}", True),
+            (lambda text: f"\n{text}\n{text[text.index('scatter(') :]}", False),
+        ],
+        ids=["as it was", "moved", "edited", "twice, one in its place", "twice, none in its place"],
+    )
+    def test_the_code_must_read_as_it_did_when_it_ran(
+        self,
+        catalog: Catalog,
+        environment: Environment,
+        tmp_path: Path,
+        edit: Callable[[str], str],
+        *,
+        offered: bool,
+    ) -> None:
+        path = tmp_path / "main.py"
+        path.write_text(edit(SCRIPT))
+        log = self.LOG.format(path).replace("line 7", "line 6")
+        (diagnosis,) = Explainer(catalog, environment, tmp_path).explain_text(log).diagnoses
+        assert bool(diagnosis.repairs) is offered
+
+    def test_a_file_is_known_by_its_name_where_its_lines_agree(
+        self, catalog: Catalog, environment: Environment, tmp_path: Path
+    ) -> None:
+        (tmp_path / "main.py").write_text(SCRIPT)
+        log = self.LOG.format("/srv/x/y/main.py").replace("line 7", "line 6")
+        explainer = Explainer(catalog, environment, tmp_path)
+        assert explainer.explain_text(log).local == {"/srv/x/y/main.py": str(tmp_path / "main.py")}
+        assert explainer.explain_text(log.replace("scatter(", "gather(")).local == {}
+
+    def test_another_message_of_the_same_class_is_another_error(
+        self, catalog: Catalog, environment: Environment, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "main.py"
+        path.write_text(SCRIPT)
+        log = self.LOG.format(path).replace("line 7", "line 6").replace("pool_out must", "flat_in must")
+        (diagnosis,) = Explainer(catalog, environment, tmp_path).explain_text(log).diagnoses
+        assert diagnosis.repairs == ()
+
+    def test_the_run_proves_what_foreseeing_could_not_decide(
+        self, catalog: Catalog, environment: Environment, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "main.py"
+        path.write_text(UNSURE)
+        explainer = Explainer(catalog, environment, tmp_path)
+        assert not explainer.project.check(str(path)).errors
+        log = UNSURE_LOG.format(file=path)
+        (diagnosis,) = explainer.explain_text(log).diagnoses
+        assert diagnosis.repairs[0].title == "Allocate `pool` as torch.int32"
+        other = log.replace("pool must be int32", "pool must be int16")
+        assert explainer.explain_text(other).diagnoses[0].repairs == ()
+        assert not explainer.project.check(str(path)).errors
 
     def test_any_library_is_explained_by_the_file_that_raised(
         self, catalog: Catalog, environment: Environment, tmp_path: Path

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import assert_never
 
 from raiselens_catalog import How
+from raiselens_server.agree import line_here, says_the_same
 from raiselens_server.error import Diagnosis, Foreseen, Observed, RecordMatch, Role
 from raiselens_server.foresee import Project
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from raiselens_catalog import Candidate, Catalog, Entry
     from raiselens_catalog.memory import MemorySource
-    from raiselens_server.error import Place, RaisedError, Repair
+    from raiselens_server.error import Frame, Place, RaisedError, Repair
     from raiselens_server.foresee import Statistics
     from raiselens_server.read import Reading
     from raiselens_server.source.environment import Environment
@@ -85,11 +86,6 @@ def finding_at(diagnoses: Sequence[Diagnosis], file: str, line: int) -> Diagnosi
     return None
 
 
-def _same_class(left: str, right: str) -> bool:
-    """Whether two class names agree; a traceback prints the module path, a source may not."""
-    return left.rpartition(".")[2] == right.rpartition(".")[2]
-
-
 def repairs_of(project: Project, error: RaisedError) -> tuple[Repair, ...]:
     """The repairs of one foreseen error, each re-checked on the edited text."""
     # Imported late: a log is explained without the repairs' own machinery.
@@ -102,13 +98,15 @@ def repairs_of(project: Project, error: RaisedError) -> tuple[Repair, ...]:
 class Explained:
     """The errors of a text with their records; `primary` is the index of the one to look at first.
 
-    `local` are the files of frames that are on this machine, by the name that was printed.
+    `local` are the files of frames that are on this machine, by the name that was printed; `own` the printed names of
+    those that are the user's to change.
     """
 
     diagnoses: tuple[Diagnosis, ...]
     primary: int | None
     why: str = ""
     local: Mapping[str, str] = field(default_factory=dict)
+    own: frozenset[str] = frozenset()
 
 
 class Explainer:
@@ -139,13 +137,33 @@ class Explainer:
 
     def explain(self, reading: Reading) -> Explained:
         """Match every error of `reading`, and repair those whose frames lie in files of the workspace."""
-        from raiselens_server.read.paths import locate
+        from raiselens_server.read.paths import is_library
 
-        files = dict.fromkeys(frame.file for error in reading.errors for frame in error.frames)
-        found = {file: locate(file, self._places, os.path.isfile) for file in files}
+        frames: dict[str, list[Frame]] = {}
+        for error in reading.errors:
+            for frame in error.frames:
+                frames.setdefault(frame.file, []).append(frame)
+        found = {file: self._locate(file, printed) for file, printed in frames.items()}
         local = {file: path for file, path in found.items() if path is not None}
+        own = frozenset(
+            file for file in frames if (self._is_users(local[file]) if file in local else not is_library(file))
+        )
         diagnoses = tuple(self._diagnosis(error, local) for error in reading.errors)
-        return Explained(diagnoses, reading.primary, reading.why, local)
+        return Explained(diagnoses, reading.primary, reading.why, local, own)
+
+    def _locate(self, file: str, printed: Sequence[Frame]) -> str | None:
+        """The file here; by its name alone only where its lines read as those that were printed."""
+        from raiselens_server.read.paths import by_name, locate
+
+        path = locate(file, self._places, os.path.isfile)
+        if path is not None:
+            return path
+        path = by_name(file, self._root)
+        if path is None or not Path(path).is_file() or not any(frame.source for frame in printed):
+            return None
+        text = self.project.text_of(path)
+        lines = () if text is None else [line_here(frame, text) for frame in printed if frame.source]
+        return path if lines and all(lines) else None
 
     def entry(self, diagnosis: Diagnosis) -> Entry | None:
         """The record of one of these diagnoses, also where it was mined from the file that raised."""
@@ -163,8 +181,7 @@ class Explainer:
         record = match_record(self.catalog, error)
         if (record is None or record.how != How.EXACT.value) and error.frames:
             record = self._mined_record(error, local.get(error.frames[-1].file)) or record
-        twin = self._foreseen_twin(error, local)
-        return Diagnosis(error, record, () if twin is None else repairs_of(self.project, twin))
+        return Diagnosis(error, record, self._repairs(error, local))
 
     def _mined_record(self, error: RaisedError, raising: str | None) -> RecordMatch | None:
         """What the file that raised says itself, as it is installed: any library is explained without a catalog of it."""
@@ -184,21 +201,31 @@ class Explainer:
         self._entries[found[0].id] = found[0].entry
         return _record_match(found[0])
 
+    def _repairs(self, error: RaisedError, local: Mapping[str, str]) -> tuple[Repair, ...]:
+        """The repairs at the user's call: of what is foreseen there, else of what may be raised there and was."""
+        twin = self._foreseen_twin(error, local)
+        if twin is not None:
+            return repairs_of(self.project, twin)
+        with self.project.proven(error):
+            twin = self._foreseen_twin(error, local)
+            return () if twin is None else repairs_of(self.project, twin)
+
     def _foreseen_twin(self, error: RaisedError, local: Mapping[str, str]) -> RaisedError | None:
         """The finding that foresees an observed error: at the deepest of its frames in the user's code that has one.
 
-        The run has proved the raise, so that what foreseeing knows of that statement (provenance, places) holds for it.
+        The run has proved the raise, so that what foreseeing knows of that statement (provenance, places) holds for it:
+        as long as the source here still reads as the one that ran.
         """
         for frame in reversed(error.frames):
             path = local.get(frame.file)
             if path is None or not self._is_users(path):
                 continue
-            try:
-                report = self.project.check(path)
-            except OSError:
+            text = self.project.text_of(path)
+            line = None if text is None else line_here(frame, text)
+            if line is None:
                 continue
-            for foreseen in report.errors:
-                if _holds(foreseen, frame.line) and _same_class(foreseen.class_name, error.class_name):
+            for foreseen in self.project.check(path).errors:
+                if _holds(foreseen, line) and says_the_same(foreseen, error):
                     return foreseen
         return None
 

@@ -35,13 +35,15 @@ class Place:
 class Frame:
     """One frame of a traceback; frames are listed outermost first.
 
-    `place` is where the frame itself was printed, in the text that was read; a foreseen frame has none.
+    `place` is where the frame itself was printed, in the text that was read, and `source` the first line of source that
+    was printed with it, without its indentation; a foreseen frame has neither.
     """
 
     file: str
     line: int
     function: str
     place: Span | None = None
+    source: str = ""
 
 
 class Severity(enum.Enum):

@@ -10,6 +10,7 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raiselens_server.agree import agrees
 from raiselens_server.foresee.frames import Raising
 from raiselens_server.foresee.objects import (
     UNKNOWN_CONTENTS,
@@ -43,6 +44,7 @@ from raiselens_server.values.lattice import (
 if TYPE_CHECKING:
     from collections.abc import Callable as Thunk
 
+    from raiselens_server.error import RaisedError
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.foresee.objects import Class, HeapObject
     from raiselens_server.foresee.scopes import Scopes
@@ -79,6 +81,18 @@ class Core(Parts):
         self.escaped: set[int] = set()
         self.replaced: frozenset[str] = frozenset()
         self.deep = False
+        self.witness: RaisedError | None = None
+        """An error that a run has printed: where it may be raised, it is."""
+
+    def is_proven(self, raising: Raising) -> bool:
+        """Whether a raise is the one that a run has printed."""
+        if self.witness is None:
+            return False
+        raised_in = self.witness.frames[-1].function if self.witness.frames else ""
+        guard = raising.levels[-1].frame.qualname
+        if raising.implicit is None and raised_in and raised_in.rpartition(".")[2] != guard.rpartition(".")[2]:
+            return False
+        return agrees(raising.class_name, *raising.rendered(), self.witness)
 
     # Budget
 

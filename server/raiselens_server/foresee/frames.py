@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from raiselens_server.error import Hole
+
 if TYPE_CHECKING:
     from raiselens_server.foresee.binding import BindingFailure
     from raiselens_server.foresee.objects import Class, Function, HeapObject
@@ -161,6 +163,18 @@ class Raising(Exception):  # noqa: N818 it carries an abstract raise, it is no e
             return self.cls.removeprefix("builtins.")
         module = self.cls.module.name
         return self.cls.unit.qualname if module == "__main__" else f"{module}.{self.cls.unit.qualname}"
+
+    def rendered(self) -> tuple[str, tuple[Hole, ...]]:
+        """The message as text, and where its holes are."""
+        text, holes = "", []
+        for part in self.message:
+            if isinstance(part, str):
+                text += part
+            else:
+                shown = f"{{{part.expr}}}"
+                holes.append(Hole(len(text), len(text) + len(shown), part.expr))
+                text += shown
+        return text, tuple(holes)
 
 
 def binding_error(failure: BindingFailure, frame: Frame, callee: str, condition: str = "") -> Raising:

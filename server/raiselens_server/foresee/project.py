@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -81,6 +82,7 @@ class Project:
         self.scopes.static = Run(self.scopes, _UNKNOWN_AMBIENT)
         self.scopes.is_whole = self._named_files.__contains__
         self._findings: dict[str, dict[RaisedError, Finding]] = {}
+        self._witness: RaisedError | None = None
 
     def open(self, path: str, text: str) -> None:
         """Let `text` stand for the content of `path` (an unsaved editor buffer), and count the file as named."""
@@ -157,6 +159,15 @@ class Project:
         found = (fact for run in runs for fact in run.facts(module) if first <= fact.line <= last)
         return tuple(sorted(found, key=lambda fact: (fact.line, fact.column)))
 
+    @contextmanager
+    def proven(self, observed: RaisedError) -> Iterator[None]:
+        """Within, take the raise that a run has printed for certain wherever it may happen, also in repairs' checks."""
+        previous, self._witness = self._witness, observed
+        try:
+            yield
+        finally:
+            self._witness = previous
+
     def text_of(self, path: str) -> str | None:
         """The text of a file as this project sees it, None where it cannot be read."""
         module = self.scopes.module_at(os.path.abspath(path))
@@ -212,17 +223,17 @@ class Project:
             os.path.join(os.path.dirname(module.path), "__init__.py")
         )
         plain = script and not any(setter in module.source for setter in _SETTERS)
-        run = kind(self.scopes, _SCRIPT_AMBIENT if plain else _UNKNOWN_AMBIENT, self.is_named)
+        run = kind(self.scopes, _SCRIPT_AMBIENT if plain else _UNKNOWN_AMBIENT, self.is_named, self._witness)
         run.replaced = module.patched
         depth = 0 if script else FUNCTION_DEPTH
-        run.deep = script
+        run.deep = run.deep or script
         frame = Frame(None, module, 0, {}, None, None, depth, rebound=module.rebound, live=True)
         run.live[module.path] = frame
         self._run(run, module.block, frame)
         return run
 
     def _function(self, module: Module, unit: FunctionUnit, owner: Class | None, kind: type[_Run]) -> _Run:
-        run = kind(self.scopes, _UNKNOWN_AMBIENT, self.is_named)
+        run = kind(self.scopes, _UNKNOWN_AMBIENT, self.is_named, self._witness)
         run.replaced = module.patched
         function = Function(unit, module, None, owner)
         body = unit.body

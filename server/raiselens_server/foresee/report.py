@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from raiselens_catalog.template import slug
 from raiselens_server.error import (
     Foreseen,
-    Hole,
     Place,
     RaisedError,
     Related,
@@ -24,7 +23,7 @@ from raiselens_server.foresee.versions import for_other_versions
 from raiselens_server.source import ir
 from raiselens_server.source.bindings import names_read
 from raiselens_server.values import dims, dtypes
-from raiselens_server.values.lattice import Const, HolePart, Ref, Tensor, Text
+from raiselens_server.values.lattice import Const, Ref, Tensor, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,8 +58,11 @@ class Finding:
 class RootRun(Run):
     """The run of one root; `named` says which files findings may be reported in."""
 
-    def __init__(self, scopes: Scopes, ambient: Ambient, named: Callable[[str], bool]) -> None:
+    def __init__(
+        self, scopes: Scopes, ambient: Ambient, named: Callable[[str], bool], witness: RaisedError | None = None
+    ) -> None:
         super().__init__(scopes, ambient)
+        self.witness, self.deep = witness, witness is not None
         self.named = named
         self.findings: list[Finding] = []
 
@@ -76,7 +78,7 @@ class RootRun(Run):
         level = self._blamed(raising)
         if level is None or not raising.class_name or not exceptions.reported(self.class_chain(raising.cls)):
             return False
-        if not self._decided_by_caller(raising, level) or for_other_versions(frame):
+        if not (self._decided_by_caller(raising, level) or self.is_proven(raising)) or for_other_versions(frame):
             return False
         self.findings.append(Finding(self._error(raising, level, frame), raising, level))
         return True
@@ -120,7 +122,7 @@ class RootRun(Run):
 
     def _error(self, raising: Raising, level: int, root: Frame) -> RaisedError:
         call, guard = raising.levels[level], raising.levels[-1]
-        message, holes = render(raising.message)
+        message, holes = raising.rendered()
         param = raising.param or self._param(raising, level)
         frames = tuple(
             ErrorFrame(
@@ -228,19 +230,6 @@ def deciding_site(value: Tensor, condition: str) -> tuple[Site | None, str]:
         sizes = ", ".join("?" if size is None else dims.render(size) for size in value.shape)
         return value.shape_site, f"gets shape ({sizes}{',' if len(value.shape) == 1 else ''})"
     return value.shape_site, "gets its shape"
-
-
-def render(parts: tuple[str | HolePart, ...]) -> tuple[str, tuple[Hole, ...]]:
-    """The message as text, and where its holes are."""
-    text, holes = "", []
-    for part in parts:
-        if isinstance(part, str):
-            text += part
-        else:
-            shown = f"{{{part.expr}}}"
-            holes.append(Hole(len(text), len(text) + len(shown), part.expr))
-            text += shown
-    return text, tuple(holes)
 
 
 def header(statement: Stmt | None) -> Expr | None:

@@ -79,7 +79,7 @@ class Running(Core):
 
     def _memo_key(self, function: Function, values: dict[str, Value], frame: Frame) -> tuple[str, object] | None:
         """What the result of a call depends on, None where that cannot be told or is not worth keeping."""
-        if function.closure is not None or function.module.path in self.live or frame.quiet:
+        if self.witness is not None or function.closure is not None or function.module.path in self.live or frame.quiet:
             return None
         parts: list[object] = []
         for name, value in values.items():
@@ -139,6 +139,10 @@ class Running(Core):
         falls = self.block(body.block, inner)
         if falls:
             inner.returns.append((lattice.NONE, self.heap))
+        proven = next((raising for raising in inner.raises if self.is_proven(raising)), None)
+        if proven is not None:
+            inner.raises = []
+            raise proven
         if inner.returns:
             caller.unsure = caller.unsure or inner.unsure or bool(inner.raises)
             value, heap = inner.returns[0]

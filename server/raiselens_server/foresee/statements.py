@@ -151,17 +151,23 @@ class Statements(Narrowing, Core):
             return True
         if answer is None:
             self._undecided(statement[3], frame)
-            self.refine(statement[3], True, frame)
-            return True
+            if self.witness is None or not self.is_proven(failed := self._failed(statement, frame)):
+                self.refine(statement[3], True, frame)
+                return True
+            raise failed
         self.statistics.guards_decided += 1
         self._decided(statement[3], frame, taken=False)
+        raise self._failed(statement, frame)
+
+    def _failed(self, statement: Stmt, frame: Frame) -> Raising:
+        """What a failing `assert` raises."""
         parts: tuple[str | HolePart, ...] = ()
         if statement[4] is not None:
             message = self.evaluate(statement[4], frame)
             parts = self.text_of(message, "s", "", self.source(frame, statement[4]))
         frame.at = frame.base + statement[1]
         test, text = self._innermost(frame)
-        raise Raising("AssertionError", parts, frame, test=test, condition=text)
+        return Raising("AssertionError", parts, frame, test=test, condition=text)
 
     def _undecided(self, test: Expr, frame: Frame) -> None:
         frame.unsure = True
@@ -214,6 +220,9 @@ class Statements(Narrowing, Core):
             self.refine(test, taken, frame)
             frame.branches.append(text if taken else f"not ({text})")
             frame.tests.append(test)
+            if self.witness is not None:
+                # What the run has proved to be raised here, it has proved to be raised under this test.
+                self._decided(test, frame, taken=taken)
             falls = self.block(block, frame)
             frame.tests.pop()
             frame.branches.pop()

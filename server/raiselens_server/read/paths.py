@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _PACKAGES = ("/site-packages/", "/dist-packages/")
 
+_STANDARD = re.compile(
+    r"(?:^|/)(?:lib(?:64)?/)?(?:python|pypy)3?\.\d{1,2}t?/|[Pp]ython\d{2,3}/[Ll]ib/|^/usr/bin/|/bin/[\w.-]{1,80}$"
+)
+
 # A file name alone says little: `utils.py` is in every package. With a folder before it, it may be looked for.
 _FEWEST_PARTS = 2
 _MOST_PARTS = 40
@@ -70,6 +74,20 @@ def locate(file: str, places: Places, exists: Callable[[str], bool]) -> str | No
         if exists(candidate):
             return candidate
     return None
+
+
+def by_name(file: str, root: str) -> str | None:
+    """The file of the same name directly under `root`: too little to go by unless its content agrees."""
+    name = _normal(file).rpartition("/")[2]
+    return _under(_normal(root), name) if is_file_name(file) and name else None
+
+
+def is_library(file: str) -> bool:
+    """Whether a path that is not on this machine is a library's, or Python's own, by its shape."""
+    path = _normal(file)
+    if not is_file_name(file):
+        return path.startswith("<frozen")
+    return any(part in path for part in _PACKAGES) or bool(_STANDARD.search(path))
 
 
 def in_workspace(local: str, roots: Sequence[str]) -> bool:

@@ -7,7 +7,7 @@ its group. Loguru prints the same with values between the frames.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raiselens_server.error import Frame, Role
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _MAX_FRAMES = 4_000
 _MAX_NOISE = 60
 _MAX_BLANKS = 12
+_LONGEST_SOURCE = 1_000
 
 
 class _At(enum.Enum):
@@ -148,6 +149,8 @@ class Chain:
 
     def _source(self, text: str) -> None:
         stripped = text.strip()
+        if self.after_frame and self.frames and not self.frames[-1].source:
+            self.frames[-1] = replace(self.frames[-1], source=stripped[:_LONGEST_SOURCE])
         if stripped.strip("~^ ") and (self.after_frame or not self.source.startswith("raise ")):
             self.source = stripped
         self.after_frame = False
