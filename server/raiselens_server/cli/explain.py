@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raiselens_server.diagnose import Explained, Explainer
+    from raiselens_server.present.observed import Surroundings
 
 BLOCK = 1 << 20
 
@@ -162,8 +163,8 @@ def _growing(stream: BinaryIO, *, endless: bool) -> Iterator[str | None]:
 
 def _print(explainer: Explainer, explained: Explained, form: str, *, one_line: bool = False) -> None:
     from raiselens_server.present.objects import explain_object
-    from raiselens_server.present.text import explained_text
 
+    around = _surroundings(explainer)
     match form:
         case "json" if one_line:
             import json
@@ -172,10 +173,33 @@ def _print(explainer: Explainer, explained: Explained, form: str, *, one_line: b
         case "json":
             print_json(explain_object(explained))
         case "markdown":
-            from raiselens_server.present.markdown import explained_markdown
+            from raiselens_server.present.issue import explained_issue
+            from raiselens_server.read.mask import mask
 
-            emit_page(explained_markdown(explained, explainer))
+            emit_page(mask(explained_issue(explained, around), users=_users(), hosts=_hosts()))
         case _ if explained.diagnoses:
-            emit(explained_text(explained, explainer.entry))
+            from raiselens_server.present.explained import explained_text
+
+            emit(explained_text(explained, around))
         case _:
             print("No error found.")
+
+
+def _surroundings(explainer: Explainer) -> Surroundings:
+    """Files as they are on disk; paths under the working folder are shown from there."""
+    from raiselens_server.present.observed import Surroundings
+
+    here = f"{Path.cwd()}{os.sep}"
+    return Surroundings(explainer.entry, explainer.project.text_of, lambda file: file.removeprefix(here))
+
+
+def _users() -> tuple[str, ...]:
+    """The name of the person who asks, so far as the environment tells."""
+    return tuple(os.environ[name] for name in ("USER", "LOGNAME", "USERNAME") if os.environ.get(name))
+
+
+def _hosts() -> tuple[str, ...]:
+    import socket
+
+    host = socket.gethostname()
+    return (host, host.partition(".")[0])

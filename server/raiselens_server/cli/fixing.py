@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from raiselens_server.cli.failure import CommandError
 from raiselens_server.cli.pool import Checker, path_of, visible_findings
 from raiselens_server.diagnose import check
 from raiselens_server.fix import fix_texts
-from raiselens_server.present.styled import Style, line
+from raiselens_server.present.diffs import diff_rows
 from raiselens_server.source.files import SourceError, read_source, write_atomically
 
 if TYPE_CHECKING:
@@ -86,12 +85,5 @@ def _repair_group(checker: Checker, number: int, jobs: dict[str, Job], total: Re
 
 def diff_lines(repaired: Repaired) -> Iterator[Line]:
     """A unified diff of all changes."""
-    styles = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.NOTE}
     for file, after in repaired.after.items():
-        before = repaired.before[file].splitlines(keepends=True)
-        for number, row in enumerate(difflib.unified_diff(before, after.splitlines(keepends=True), file, file)):
-            style = Style.STRONG if number < 2 else styles.get(row[0], Style.PLAIN)
-            text = row.rstrip("\r\n")
-            yield line((style, text))
-            if not row.endswith("\n"):
-                yield line("\\ No newline at end of file")
+        yield from diff_rows(file, repaired.before[file], after)

@@ -1,17 +1,14 @@
-"""Diagnoses as Markdown: the head of a hover, what foreseeing or the log says, and whole pages."""
+"""Diagnoses as Markdown: the head of a hover, and what foreseeing or the log says."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from raiselens_catalog import markdown as record_page
 from raiselens_server.error import Foreseen, Observed
-from raiselens_server.installed import with_installed_source
 from raiselens_server.present.headline import condition_of, headline
 
 if TYPE_CHECKING:
-    from raiselens_server.diagnose import Explained, Explainer
     from raiselens_server.error import Diagnosis
 
 _TICKS = re.compile(r"`+")
@@ -49,21 +46,6 @@ def observed_markdown(diagnosis: Diagnosis) -> str:
     if error.message and (condition := condition_of(error)):
         parts.append(f"guard {code(condition)}")
     return "  \n".join(parts)
-
-
-def explained_markdown(explained: Explained, explainer: Explainer) -> str:
-    """A page for each error that has a record, the primary one first, and a heading for each that has none."""
-    order = sorted(range(len(explained.diagnoses)), key=lambda number: number != explained.primary)
-    pages = []
-    for number in order:
-        diagnosis = explained.diagnoses[number]
-        entry = explainer.entry(diagnosis)
-        if entry is not None:
-            entry = with_installed_source(entry, explainer.environment.search_path)
-            pages.append(record_page(entry, explainer.catalog))
-        else:
-            pages.append(f"# {escape(headline(diagnosis.error))}\n\nNo record of the catalog matches this error.\n")
-    return "\n---\n\n".join(pages)
 
 
 def code(text: str) -> str:
