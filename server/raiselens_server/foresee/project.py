@@ -223,17 +223,17 @@ class Project:
             os.path.join(os.path.dirname(module.path), "__init__.py")
         )
         plain = script and not any(setter in module.source for setter in _SETTERS)
-        run = kind(self.scopes, _SCRIPT_AMBIENT if plain else _UNKNOWN_AMBIENT, self.is_named, self._witness)
+        run = kind(self.scopes, _SCRIPT_AMBIENT if plain else _UNKNOWN_AMBIENT, self.is_named)
         run.replaced = module.patched
         depth = 0 if script else FUNCTION_DEPTH
-        run.deep = run.deep or script
+        run.deep = script
         frame = Frame(None, module, 0, {}, None, None, depth, rebound=module.rebound, live=True)
         run.live[module.path] = frame
         self._run(run, module.block, frame)
         return run
 
     def _function(self, module: Module, unit: FunctionUnit, owner: Class | None, kind: type[_Run]) -> _Run:
-        run = kind(self.scopes, _UNKNOWN_AMBIENT, self.is_named, self._witness)
+        run = kind(self.scopes, _UNKNOWN_AMBIENT, self.is_named)
         run.replaced = module.patched
         function = Function(unit, module, None, owner)
         body = unit.body
@@ -273,6 +273,7 @@ class Project:
         return Unknown("parameter", parameter.name)
 
     def _run(self, run: RootRun, block: Block, frame: Frame) -> None:
+        run.witness, run.deep = self._witness, run.deep or self._witness is not None
         try:
             run.block(block, frame)
         except BudgetSpentError:

@@ -58,11 +58,8 @@ class Finding:
 class RootRun(Run):
     """The run of one root; `named` says which files findings may be reported in."""
 
-    def __init__(
-        self, scopes: Scopes, ambient: Ambient, named: Callable[[str], bool], witness: RaisedError | None = None
-    ) -> None:
+    def __init__(self, scopes: Scopes, ambient: Ambient, named: Callable[[str], bool]) -> None:
         super().__init__(scopes, ambient)
-        self.witness, self.deep = witness, witness is not None
         self.named = named
         self.findings: list[Finding] = []
 
