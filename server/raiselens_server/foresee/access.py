@@ -122,7 +122,7 @@ class Access(Core):
 
     def _unpack(self, target: Expr, value: Value, frame: Frame) -> None:
         parts = target[3]
-        items = self.items_of(value)
+        items = self.unpacked(value)
         if items is None and isinstance(value, Tensor) and value.shape is not None:
             items = self._unpacked_rows(value)
         starred = [index for index, part in enumerate(parts) if part[0] == ir.STAR]

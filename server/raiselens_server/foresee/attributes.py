@@ -41,6 +41,7 @@ from raiselens_server.values.lattice import (
 
 if TYPE_CHECKING:
     from raiselens_server.source.ir import Expr, Stmt
+    from raiselens_server.source.module import Module
 
 UNKNOWN_BASE: Final = "?"
 _STABLE: Final = frozenset({"shape", "dtype", "device", "ndim"})
@@ -196,7 +197,7 @@ class Attributes(Core):
             case Callable(target=target):
                 return self._target_attribute(value, target, name, frame)
             case Named(name=dotted):
-                if dotted == "__main__":
+                if dotted == "__main__" or name in self.replaced:
                     return Unknown("attribute")
                 return self.scopes.named(f"{dotted}.{name}", frame.module, self)
             case Unknown(path=str() as path) if name in _STABLE:
@@ -259,6 +260,9 @@ class Attributes(Core):
             if not contents.exact:
                 return Unknown("virtual")
             return self._descriptor(member[0].target, ref, frame)
+        if member is not None and isinstance(member[0], Ref) and member[0].kind == "instance":
+            # An object in the class body may be a descriptor, which decides what is read.
+            return Unknown("descriptor")
         if found is not None:
             return found
         if not isinstance(cls, Class):
@@ -270,6 +274,8 @@ class Attributes(Core):
         if not contents.exact:
             return Unknown("virtual")
         value = member[0]
+        if isinstance(value, Callable) and contents.open and is_assigned(frame.module, name):
+            return Unknown("shadowed")
         if isinstance(value, Callable) and isinstance(value.target, Function):
             # A generated constructor puts a field's default on the instance, where a function is bound to nobody.
             fields = self.data_fields(cls) or ()
@@ -340,7 +346,7 @@ class Attributes(Core):
         if isinstance(owner, Class) and self.is_enum(cls) and not isinstance(value, Callable) and name[:1] != "_":
             return Callable(EnumMember(owner, name, value), f"{owner.dotted}.{name}")
         if isinstance(value, (Callable, Named)) or (
-            isinstance(value, (Const, DType, Seq)) and not _assigned(cls, name)
+            isinstance(value, (Const, DType, Seq)) and not is_assigned(cls.module, name)
         ):
             return value
         return Unknown("class-attribute")
@@ -389,9 +395,9 @@ class Attributes(Core):
                 self.escape(value)
 
 
-def _assigned(cls: Class, name: str) -> bool:
-    """Whether some line of the class's module assigns an attribute of this name: a default is no constant then."""
-    return re.search(rb"\.\s*" + re.escape(name.encode()) + rb"\s*(?::[^=\n]*)?=(?!=)", cls.module.source) is not None
+def is_assigned(module: Module, name: str) -> bool:
+    """Whether some line of a module assigns an attribute of this name, of whatever object."""
+    return re.search(rb"\.\s*" + re.escape(name.encode()) + rb"\s*(?::[^=\n]*)?=(?!=)", module.source) is not None
 
 
 def _merge(sequences: list[list[Class | str]]) -> list[Class | str]:

@@ -46,6 +46,9 @@ _EXITS: Final = frozenset(
     {"sys.exit", "os._exit", "exit", "quit", "os.abort", "pytest.skip", "pytest.fail", "pytest.exit"}
 )
 
+_CALLS_BACK: Final = frozenset({"sorted", "min", "max"})
+"""Builtins that call what they are given, at any time and on anything."""
+
 
 def _extreme(largest: bool) -> Handler[[Any, list[Value], dict[str, Value], Frame], Value]:
     def run(self: Builtins, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
@@ -99,6 +102,10 @@ class Builtins(Attributes):
         handler = self._builtins.get(name)
         if handler is None:
             return None
+        if name in _CALLS_BACK:
+            for value in (*positional, *(value for _, value in keywords)):
+                if isinstance(value, Callable):
+                    self.escape(value)
         try:
             return handler(self, positional, dict(keywords), frame)
         except (IndexError, KeyError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.foresee import exceptions
@@ -22,7 +23,7 @@ from raiselens_server.foresee.objects import (
 )
 from raiselens_server.foresee.running import BUSY, Running, callee_frame
 from raiselens_server.source import ir, units
-from raiselens_server.values import lattice, ops
+from raiselens_server.values import dtypes, lattice, ops
 from raiselens_server.values.lattice import (
     Callable,
     Const,
@@ -75,7 +76,7 @@ class Calls(Running):
             if item[0] != ir.STAR:
                 values.append(self.evaluate(item, frame))
                 continue
-            inner = self.items_of(self.evaluate(item[3], frame))
+            inner = self.unpacked(self.evaluate(item[3], frame))
             if inner is None:
                 for later in items[index + 1 :]:
                     self.escape(self.evaluate(later, frame))
@@ -194,10 +195,7 @@ class Calls(Running):
             self.escape(receiver)
             return self.not_followed(arguments, "starred")
         if isinstance(receiver, (Tensor, lattice.Array, lattice.DType, lattice.Device)):
-            result = self.operation(name, [receiver, *positional], keywords, frame, expr)
-            if name.endswith("_") and isinstance(receiver, Tensor):
-                self.change_tensor(receiver, result, frame)
-            return result
+            return self.operation(name, [receiver, *positional], keywords, frame, expr)
         found = self.call_method(name, receiver, positional, keywords, frame)
         if found is not None:
             return found
@@ -213,8 +211,22 @@ class Calls(Running):
         if isinstance(outcome, ops.NoRule):
             for value in (*positional, *(value for _, value in keywords)):
                 self.escape(value)
-            return Unknown("operation")
-        return self.outcome(outcome, expr, frame, name)
+            result: Value = Unknown("operation")
+        else:
+            result = self.outcome(outcome, expr, frame, name)
+        if name.endswith("_") and positional and isinstance(positional[0], Tensor):
+            self.change_tensor(positional[0], result, frame)
+        for out in (value for key, value in keywords if key == "out"):
+            self._written(out, result, frame)
+        return result
+
+    def _written(self, out: Value, result: Value, frame: Frame) -> None:
+        """`out=` takes the shape of what is written to it."""
+        if isinstance(out, Tensor):
+            self.change_tensor(out, result, frame)
+        else:
+            for item in self.items_of(out) or ():
+                self._written(item, Unknown("out"), frame)
 
     def outcome(self, outcome: ops.Outcome, expr: Expr | None, frame: Frame, callee: str) -> Value:
         """Take what an operation rule says: its value, or its raise."""
@@ -253,6 +265,12 @@ class Calls(Running):
                 return self._method(
                     name, positional[0], Arguments(tuple(positional[1:]), arguments.keywords), frame, expr
                 )
+        if name.startswith("torch.set_default_"):
+            self.ambient = replace(self.ambient, default_dtypes=dtypes.FLOATING, default_device=None)
+        if name.endswith(("_", "swap_tensors")):
+            for value in positional:
+                if isinstance(value, Tensor):
+                    self.change_tensor(value, Unknown("in-place"), frame)
         if exceptions.BUILTIN.get(name) or name in exceptions.NAMED:
             return self.new("instance", InstanceObject((("args", Seq(tuple(positional))),)), name)
         return self.not_followed(arguments, "library" if "." in name else "builtin")

@@ -13,6 +13,7 @@ from raiselens_server.foresee.objects import Class, Function, Manager
 from raiselens_server.foresee.scopes import BUILTINS, STATIC_DEPTH
 from raiselens_server.foresee.shields import Around, Kept
 from raiselens_server.source import ir
+from raiselens_server.source.module import flatten
 from raiselens_server.values import dtypes
 from raiselens_server.values.lattice import Callable, Device, Named, Ref, Unknown
 
@@ -105,8 +106,67 @@ class Contexts(Attributes):
         """Whether an exception of this class certainly leaves the shield as it is; `frame` is where it is thrown."""
         if not isinstance(shield, Around):
             return shield is Kept.NONE
-        function, names = shield.function, shield.names
-        block = function.unit.body.block
+        names = shield.names
+        scope = self._body_scope(shield.function)
+        return shields.leaves(
+            shield.function.unit.body.block,
+            lambda node: shields.calls(node, names) if names else shields.yields(node),
+            lambda kind: self.catches(kind, cls, scope),
+            lambda context: self._passes(context, cls, scope),
+        )
+
+    def _passes(self, context: Expr, cls: Class | str, scope: Frame) -> bool:
+        value = self._value_of(context, scope)
+        return self.lets_through(self.shield_of(context, value, scope), cls, scope)
+
+    def enter(self, context: Expr, value: Value, frame: Frame) -> None:
+        """What holds from here on: `with torch.device(…)` sets a default, autocast overrides what operations do."""
+        match value:
+            case Device():
+                self.ambient = replace(self.ambient, default_device=value)
+            case _:
+                if self._sets_defaults(context, value, frame):
+                    self.ambient = replace(self.ambient, default_device=None, default_dtypes=dtypes.FLOATING)
+                if self._overrides_operations(context, value, frame):
+                    self.ambient = replace(self.ambient, overridden=True)
+        self.forget(value)
+
+    def _sets_defaults(self, context: Expr, value: Value, frame: Frame) -> bool:
+        lowered = _called(context).lower()
+        if any(word in lowered for word in ("device", "dtype", "meta", "init", "empty", "fake")):
+            return True
+        text = _text_behind(value)
+        return b"default_d" in text if text is not None else not isinstance(self._called_value(context, frame), Named)
+
+    def _overrides_operations(self, context: Expr, value: Value, frame: Frame) -> bool:
+        """Whether a manager may change what the operations of torch do: autocast, a function or dispatch mode."""
+        if "autocast" in _called(context).lower():
+            return True
+        match value:
+            case Named(name=dotted):
+                return any(word in dotted for word in (*_MODES, "autocast"))
+            case Ref(cls=Class() as cls):
+                return any(isinstance(base, str) and any(word in base for word in _MODES) for base in self.order(cls))
+            case Callable(target=Manager(function=function)):
+                return self._overrides_within(function)
+            case _:
+                made_by = self._called_value(context, frame)
+                return isinstance(made_by, Named) and any(word in made_by.name for word in _MODES)
+
+    def _overrides_within(self, function: Function) -> bool:
+        """Whether a generator yields within such a manager."""
+        scope = self._body_scope(function)
+        for statement in flatten(function.unit.body.block):
+            if statement[0] != ir.WITH or not shields.yields(statement):
+                continue
+            for context, _ in statement[3]:
+                value = self._value_of(context, scope)
+                if self._overrides_operations(context, value, scope):
+                    return True
+        return False
+
+    def _body_scope(self, function: Function) -> Frame:
+        """A frame to look at a function's body in, of which nothing is known but the names around it."""
         scope = Frame(
             None,
             function.module,
@@ -119,54 +179,32 @@ class Contexts(Attributes):
             owner=function.owner,
         )
         scope.quiet = 1
-        return shields.leaves(
-            block,
-            lambda node: shields.calls(node, names) if names else shields.yields(node),
-            lambda kind: self.catches(kind, cls, scope),
-            lambda context: self._passes(context, cls, scope),
-        )
+        return scope
 
-    def _passes(self, context: Expr, cls: Class | str, scope: Frame) -> bool:
+    def _value_of(self, context: Expr, scope: Frame) -> Value:
+        """The value of a context manager, its effects undone."""
         heap = dict(self.heap)
         try:
-            value = self.evaluate(context, scope)
+            return self.evaluate(context, scope)
         except Raising:
-            return False
+            return Unknown("context")
         finally:
             self.heap = heap
-        return self.lets_through(self.shield_of(context, value, scope), cls, scope)
-
-    def enter(self, context: Expr, value: Value, frame: Frame) -> None:
-        """`with torch.device(…)` sets the default device; a manager that is not known may set device or dtype."""
-        match value:
-            case Device():
-                self.ambient = replace(self.ambient, default_device=value)
-            case _:
-                if self._sets_defaults(context, value, frame):
-                    self.ambient = replace(self.ambient, default_device=None, default_dtypes=dtypes.FLOATING)
-        self.forget(value)
-
-    def _sets_defaults(self, context: Expr, value: Value, frame: Frame) -> bool:
-        lowered = _called(context).lower()
-        if any(word in lowered for word in ("device", "dtype", "meta", "init", "empty", "fake")):
-            return True
-        match value:
-            case Callable(target=Manager(function=Function(unit=unit, module=module))):
-                return b"default_d" in module.source[unit.start : unit.end]
-            case Ref(cls=Class(unit=unit, module=module)):
-                return b"default_d" in module.source[unit.start : unit.end]
-            case _:
-                return not isinstance(self._called_value(context, frame), Named)
-
-    def replaces_operations(self, value: Value) -> bool:
-        """Whether a manager may change what the operations of torch do: a function or dispatch mode."""
-        if not isinstance(value, Ref) or not isinstance(value.cls, Class):
-            return False
-        return any(isinstance(base, str) and any(word in base for word in _MODES) for base in self.order(value.cls))
 
     def entered(self, value: Value, frame: Frame) -> Value:
         """What `with … as name` binds."""
         return Unknown("context")
+
+
+def _text_behind(value: Value) -> bytes | None:
+    """The source of a followed manager."""
+    match value:
+        case Callable(target=Manager(function=Function(unit=unit, module=module))):
+            return module.source[unit.start : unit.end]
+        case Ref(cls=Class(unit=unit, module=module)):
+            return module.source[unit.start : unit.end]
+        case _:
+            return None
 
 
 def _of_library(dotted: str) -> Kept:

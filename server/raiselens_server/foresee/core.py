@@ -7,7 +7,6 @@ declares here what the others may call.
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raiselens_server.agree import agrees
@@ -81,6 +80,7 @@ class Core(Parts):
         self.escaped: set[int] = set()
         self.replaced: frozenset[str] = frozenset()
         self.deep = False
+        self.changed_tensors = 0
         self.witness: RaisedError | None = None
         """An error that a run has printed: where it may be raised, it is."""
 
@@ -161,6 +161,12 @@ class Core(Parts):
             case _:
                 return None
 
+    def unpacked(self, value: Value) -> tuple[Value, ...] | None:
+        """The items that `*value` gives; a generator is run for them."""
+        if isinstance(value, Callable):
+            self.escape(value)
+        return self.items_of(value)
+
     def plain(self, value: Value) -> Value:
         """The value as the operation rules take it: lists as snapshots, sizes as symbols."""
         match value:
@@ -217,24 +223,6 @@ class Core(Parts):
     def escape(self, value: Value) -> None:
         """`value` is handed to code that is not followed."""
         self.forget(value, escapes=True)
-
-    def change_tensor(self, tensor: Tensor, now: Value, frame: Frame) -> None:
-        """`tensor` itself has become `now`, wherever it is held; what only equals it may be the same one."""
-        if now == tensor:
-            return
-        current: Frame | None = frame
-        while current is not None:
-            for name, held in list(current.variables.items()):
-                if held is tensor:
-                    current.variables[name] = now
-                elif isinstance(held, Tensor) and held == tensor:
-                    current.variables[name] = Unknown("in-place")
-            current = current.caller
-        for uid, contents in list(self.heap.items()):
-            if isinstance(contents, InstanceObject) and any(value == tensor for _, value in contents.attributes):
-                kept = tuple((name, value) for name, value in contents.attributes if value != tensor)
-                changed = tuple((name, Unknown("in-place")) for name, value in contents.attributes if value == tensor)
-                self.heap[uid] = replace(contents, attributes=(*kept, *changed))
 
     def truth(self, value: Value) -> bool | None:
         """What `bool(value)` must be; containers by what they hold."""

@@ -182,7 +182,9 @@ class Decorators(Attributes):
             case Named(name=name) if name in _KEPT_DECORATORS:
                 return value
             case Named(name="dataclasses.dataclass" | "functools.total_ordering" | "enum.unique"):
-                if isinstance(value, Callable) and isinstance(value.target, Class) and "dataclass" in function.name:
+                if not isinstance(value, Callable) or not isinstance(value.target, Class):
+                    return Unknown("decorator")
+                if "dataclass" in function.name:
                     options = dict(decorator[5]) if called else {}
                     init = options.get("init")
                     value.target.dataclass = not (init is not None and init[0] == ir.CONST and init[3] is False)

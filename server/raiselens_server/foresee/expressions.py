@@ -97,7 +97,7 @@ class Expressions(Core):
         known = True
         for item in items:
             if item[0] == ir.STAR:
-                inner = self.items_of(self.evaluate(item[3], frame))
+                inner = self.unpacked(self.evaluate(item[3], frame))
                 if inner is None:
                     known = False
                 else:

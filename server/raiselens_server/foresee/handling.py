@@ -125,14 +125,12 @@ class Handling(Core):
         saved = self.ambient
         entry = self.snapshot(frame)
         before, depth = len(frame.raises), len(frame.shields)
-        replaced = False
         try:
             for context, target in statement[3]:
                 value = self.evaluate(context, frame)
                 shield = self.shield_of(context, value, frame)
                 frame.shields.append(shield)
                 self.enter(context, value, frame)
-                replaced = replaced or self.replaces_operations(value)
                 if target is not None:
                     self.assign(target, self.entered(value, frame), frame)
             falls = self.block(statement[4], frame)
@@ -144,8 +142,6 @@ class Handling(Core):
             around = frame.shields[depth:]
             del frame.shields[depth:]
             self.ambient = saved
-        if replaced:
-            self.restore(frame, _between(entry, (frame.variables, self.heap)))
         if all(shield is Kept.NONE for shield in around):
             return falls
         thrown = frame.raises[before:]

@@ -29,11 +29,21 @@ if TYPE_CHECKING:
     from raiselens_server.source.ir import Expr
 
 
+from raiselens_server.foresee.volatile import is_volatile
+
+
 class Instances(DataClasses, Attributes):
     """Makes and calls instances."""
 
     def instantiate(self, cls: Class, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
         """Make an instance of a followed class."""
+        volatile = is_volatile(cls, self.order(cls))
+        made = self._made(cls, arguments, frame, expr, volatile=volatile)
+        if volatile:
+            self.escape(made)
+        return made
+
+    def _made(self, cls: Class, arguments: Arguments, frame: Frame, expr: Expr | None, *, volatile: bool) -> Value:
         order = self.order(cls)
         if UNKNOWN_BASE in order or any(name == "metaclass" for name, _ in cls.unit.keywords):
             return self.not_followed(arguments, "unknown-base")
@@ -45,6 +55,8 @@ class Instances(DataClasses, Attributes):
         if fields is not None:
             return self.make_data(cls, fields, arguments, frame, expr)
         ref = self.new("instance", InstanceObject(open=self._base_adds_attributes(cls)), cls)
+        if volatile:
+            self.escaped.add(ref.uid)
         if exceptions.is_exception(self.class_chain(cls)):
             self.store_attribute(ref, "args", Seq(arguments.positional), frame)
         member = self.find_member(cls, "__init__")

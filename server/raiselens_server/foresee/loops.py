@@ -69,6 +69,8 @@ class Loops(Narrowing):
         """The items that iterating gives, None where their number is not known. Runs a generator's beginning."""
         if isinstance(value, Callable) and isinstance(value.target, Pending) and value.target.generator:
             self.run_pending(value.target, frame)
+            # The rest of its body runs between the rounds.
+            self.escape(value)
             return None
         items = self.items_of(value)
         if items is None:

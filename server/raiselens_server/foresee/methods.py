@@ -65,6 +65,9 @@ class Methods(Attributes):
     ) -> Value | None:
         """A method of a builtin type; None where there is no rule."""
         kind, _, method = name.partition(".")
+        if method == "sort":
+            for _, value in keywords:
+                self.escape(value)
         match kind:
             case "list":
                 return self._list_method(method, receiver, positional, frame)

@@ -40,7 +40,10 @@ class Function:
 
 @dataclass(eq=False, slots=True)
 class Class:
-    """A class of followed source. `bases` are evaluated when first asked for, `order` is its linearised MRO."""
+    """A class of followed source. `bases` are evaluated when first asked for, `order` is its linearised MRO.
+
+    `volatile`: its instances change when Python calls their special methods, which happens where no call is written.
+    """
 
     unit: ClassUnit
     module: Module
@@ -49,6 +52,7 @@ class Class:
     members: dict[str, Value] = field(default_factory=dict)
     fields: tuple[DataField, ...] | None = None
     dataclass: bool | None = None
+    volatile: bool | None = None
 
     @property
     def dotted(self) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from raiselens_server.values.lattice import (
         HolePart,
         Ref,
+        Tensor,
         Value,
     )
 
@@ -64,6 +65,10 @@ class Parts:
 
     def test(self, expr: Expr, frame: Frame) -> bool | None:
         """What `bool(expr)` must be."""
+        raise NotImplementedError
+
+    def change_tensor(self, tensor: Tensor, now: Value, frame: Frame) -> None:
+        """`tensor` itself has become `now`, wherever it is held."""
         raise NotImplementedError
 
     def equal(self, left: Value, right: Value) -> bool | None:
@@ -154,10 +159,6 @@ class Parts:
 
     def lets_through(self, shield: Shield, cls: Class | str, frame: Frame) -> bool:
         """Whether an exception of this class certainly leaves the shield as it is."""
-        raise NotImplementedError
-
-    def replaces_operations(self, value: Value) -> bool:
-        """Whether a context manager may change what the operations of torch do."""
         raise NotImplementedError
 
     def catches(self, kind: Expr | None, cls: Class | str, frame: Frame) -> bool | None:

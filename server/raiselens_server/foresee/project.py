@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from raiselens_server.foresee.core import BudgetSpentError
@@ -39,6 +39,7 @@ _UNKNOWN_AMBIENT: Final = Ambient(dtypes.FLOATING, None)
 _SCRIPT_AMBIENT: Final = Ambient(frozenset({"float32"}), Device("cpu"))
 FUNCTION_DEPTH: Final = 4
 """Where a function or an imported module starts, of MAX_DEPTH: a script is followed deeper, for its facts are known."""
+_MAX_LOCAL: Final = 32
 _SETTERS: Final = (b"set_default_dtype", b"set_default_device", b"set_default_tensor_type")
 
 
@@ -222,15 +223,30 @@ class Project:
         script = "." not in module.name and not os.path.isfile(
             os.path.join(os.path.dirname(module.path), "__init__.py")
         )
-        plain = script and not any(setter in module.source for setter in _SETTERS)
+        local = [module, *(self._local_imports(module) if script else ())]
+        plain = script and not any(setter in each.source for each in local for setter in _SETTERS)
         run = kind(self.scopes, _SCRIPT_AMBIENT if plain else _UNKNOWN_AMBIENT, self.is_named)
-        run.replaced = module.patched
+        run.replaced = frozenset().union(*(each.patched for each in local))
         depth = 0 if script else FUNCTION_DEPTH
         run.deep = script
         frame = Frame(None, module, 0, {}, None, None, depth, rebound=module.rebound, live=True)
         run.live[module.path] = frame
         self._run(run, module.block, frame)
         return run
+
+    def _local_imports(self, module: Module) -> list[Module]:
+        """The modules of the user's own that a script imports: what they set or patch when imported holds for it."""
+        found: dict[str, Module] = {module.path: module}
+        waiting = [module]
+        while waiting and len(found) < _MAX_LOCAL:
+            importer = waiting.pop()
+            for dotted in _imported(importer):
+                target = self.scopes.find_module(dotted, importer)
+                if target is None or target.path in found or self.scopes.resolver.library_of(target.path) is not None:
+                    continue
+                found[target.path] = target
+                waiting.append(target)
+        return [each for each in found.values() if each is not module]
 
     def _function(self, module: Module, unit: FunctionUnit, owner: Class | None, kind: type[_Run]) -> _Run:
         run = kind(self.scopes, _UNKNOWN_AMBIENT, self.is_named)
@@ -257,6 +273,8 @@ class Project:
             )
             scope.quiet = 1
             frame.shields.extend(run.decorator_shields(function, scope))
+            if any("autocast" in str(decorator) for decorator in unit.decorators):
+                run.ambient = replace(run.ambient, overridden=True)
         self._run(run, body.block, frame)
         return run
 
@@ -280,6 +298,14 @@ class Project:
             run.statistics.undecided["budget"] += 1
         except RecursionError:
             run.statistics.undecided["nesting"] += 1
+
+
+def _imported(module: Module) -> Iterator[str]:
+    for statement in flatten(module.block):
+        if statement[0] == ir.IMPORT:
+            yield from (dotted for dotted, _ in statement[3])
+        elif statement[0] == ir.FROM and not statement[3]:
+            yield statement[4]
 
 
 def functions_of(block: Block, owner: Class | None, module: Module) -> Iterator[tuple[FunctionUnit, Class | None]]:

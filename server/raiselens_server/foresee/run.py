@@ -16,6 +16,7 @@ from raiselens_server.foresee.handling import Handling
 from raiselens_server.foresee.instances import Instances
 from raiselens_server.foresee.loops import Loops
 from raiselens_server.foresee.methods import Methods
+from raiselens_server.foresee.mutation import Mutation
 from raiselens_server.foresee.operators import Operators
 from raiselens_server.foresee.running import Running
 from raiselens_server.foresee.statements import Statements
@@ -42,6 +43,7 @@ class Run(
     Statements,
     Loops,
     Handling,
+    Mutation,
 ):
     """An abstract run of one root: a module's top level, or a function with unknown arguments."""
 

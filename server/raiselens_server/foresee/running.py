@@ -92,6 +92,7 @@ class Running(Core):
     def _remember(self, key: tuple[str, object], inner: Frame, frame: Frame) -> Result:
         self.scopes.results[key] = BUSY
         unsure, frame.unsure = frame.unsure, False
+        changed = self.changed_tensors
         try:
             value = self.run_frame(inner, frame)
         except BaseException:
@@ -99,7 +100,7 @@ class Running(Core):
             raise
         result = Result(value, frame.unsure)
         frame.unsure = frame.unsure or unsure
-        if fact_key(value) is None:
+        if fact_key(value) is None or self.changed_tensors != changed:
             del self.scopes.results[key]
         else:
             self.scopes.results[key] = result

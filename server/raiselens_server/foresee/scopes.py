@@ -11,12 +11,23 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.foresee.frames import Frame, Raising
-from raiselens_server.foresee.objects import UNKNOWN_CONTENTS, Class, Function, InstanceObject, ModuleObject
+from raiselens_server.foresee.mutation import CHANGES_METADATA
+from raiselens_server.foresee.objects import (
+    UNKNOWN_CONTENTS,
+    Class,
+    DictObject,
+    EnumMember,
+    Function,
+    InstanceObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+)
 from raiselens_server.source import ir
 from raiselens_server.source.module import Module
 from raiselens_server.source.resolve import package_root
 from raiselens_server.values import dtypes, ops
-from raiselens_server.values.lattice import Callable, Const, DType, Named, Ref, Seq, Unknown, Value
+from raiselens_server.values.lattice import Callable, Const, Device, DType, Named, Ref, Seq, Tensor, Unknown, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable as Callable_
@@ -316,16 +327,45 @@ class Scopes:
     def _settled(self, module: Module, value: Value, name: str) -> Value:
         """A module's object as it will be later.
 
-        A container keeps its contents where it is filled at once and nothing in its module changes it: an empty one is
-        there to be filled, and an instance is configured at run time.
+        A container keeps its contents where they are constants and nothing in its module changes it: an empty one is
+        there to be filled, one of objects or functions is a registry that others add to, and an instance is configured
+        at run time.
         """
+        if isinstance(value, Tensor) and CHANGES_METADATA.search(module.source):
+            return Unknown("in-place")
+        if isinstance(value, Seq):
+            return Seq(tuple(self._settled(module, item, name) for item in value.items), value.kind)
         if isinstance(value, Ref):
             contents = self.heap.get(value.uid)
             if value.kind == "instance":
                 self.heap[value.uid] = InstanceObject(open=True, exact=True)
-            elif not getattr(contents, "items", None) or changes_contents(module.source, name):
+            elif not _of_constants(contents) or changes_contents(module.source, name):
                 self.heap[value.uid] = UNKNOWN_CONTENTS[value.kind]
         return value
+
+
+def _of_constants(contents: HeapObject | None) -> bool:
+    match contents:
+        case ListObject(items=items) | SetObject(items=items):
+            return bool(items) and all(_is_constant(item) for item in items or ())
+        case DictObject(items=pairs):
+            return bool(pairs) and all(_is_constant(item) for pair in pairs or () for item in pair)
+        case _:
+            return False
+
+
+def _is_constant(value: Value) -> bool:
+    match value:
+        case Const(value=constant):
+            return constant is not None
+        case DType() | Device() | Named():
+            return True
+        case Seq(items=items):
+            return all(_is_constant(item) for item in items)
+        case Callable(target=EnumMember()):
+            return True
+        case _:
+            return False
 
 
 def changes_contents(source: bytes, name: str) -> bool:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.source.ir import Expr, Stmt
 
-_WORDS: Final = ("version", "release")
+_WORDS: Final = ("version", "release", "signature(")
+_PROBES: Final = frozenset({"hasattr", "getattr"})
+_ABSENT: Final = ("ImportError", "ModuleNotFoundError", "AttributeError")
 _MAX_STEPS: Final = 3
 
 
@@ -25,7 +27,9 @@ def for_other_versions(frame: Frame) -> bool:
 
 def _speaks_of_version(expr: Expr, frame: Frame, steps: int) -> bool:
     text = expression_text(frame.module, frame.base, expr).lower()
-    if any(word in text for word in _WORDS):
+    if any(word in text for word in _WORDS) or any(_probes(part, frame) for part in _calls(expr)):
+        return True
+    if any(_found_out(name, frame) for name in names_read(expr)):
         return True
     if not steps:
         return False
@@ -35,6 +39,40 @@ def _speaks_of_version(expr: Expr, frame: Frame, steps: int) -> bool:
         for statement in _assignments(name, frame)
         if (value := _value(statement)) is not None
     )
+
+
+def _calls(node: object) -> Iterator[Expr]:
+    stack: list[object] = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, tuple) and part:
+            if part[0] == ir.CALL and len(part) == 6:
+                yield part
+            stack.extend(part)
+
+
+def _probes(call: Expr, frame: Frame) -> bool:
+    """Whether a call asks if a module or class has an attribute: `hasattr(torch, "compile")`."""
+    if call[3][0] != ir.NAME or call[3][3] not in _PROBES or not call[4]:
+        return False
+    subject = call[4][0]
+    while subject[0] == ir.ATTRIBUTE:
+        subject = subject[3]
+    bound = frame.module.bindings.get(subject[3], ()) if subject[0] == ir.NAME else ()
+    return any(statement[0] in {ir.IMPORT, ir.FROM, ir.CLASS} for statement in bound)
+
+
+def _found_out(name: str, frame: Frame) -> bool:
+    """Whether a name of the module is bound in a `try` that copes with something not being there."""
+    for statement in flatten(frame.module.block):
+        if statement[0] != ir.TRY:
+            continue
+        kinds = [expression_text(frame.module, 0, kind) for kind, _, _ in statement[4] if kind is not None]
+        if not any(word in kind for word in _ABSENT for kind in kinds):
+            continue
+        if any(name in bound_by(inner) for inner in flatten((statement,))):
+            return True
+    return False
 
 
 def _assignments(name: str, frame: Frame) -> Iterator[Stmt]:

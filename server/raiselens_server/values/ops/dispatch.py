@@ -74,7 +74,7 @@ TABLE: Final[dict[str, Entry]] = {name: entry for module in _TABLES for name, en
 def call(name: str, args: Sequence[Value], kwargs: Mapping[str, Value], ambient: Ambient) -> Outcome:
     """Call the operation `name`; a method takes its tensor as the first argument."""
     entry = TABLE.get(name)
-    return NO_RULE if entry is None else run(entry, args, kwargs, ambient)
+    return NO_RULE if entry is None or ambient.overridden else run(entry, args, kwargs, ambient)
 
 
 def knows(name: str) -> bool:

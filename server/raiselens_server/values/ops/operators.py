@@ -47,7 +47,7 @@ def binary(op: str, left: Value, right: Value, ambient: Ambient) -> Outcome:
 
 def _operate(op: str, left: Value, right: Value, ambient: Ambient, shown: str) -> Outcome:
     name = _NAMED.get(op)
-    if name is None:
+    if name is None or ambient.overridden:
         return NO_RULE
     if isinstance(left, Array) or isinstance(right, Array):
         return array_binary(op, left, right)

@@ -14,10 +14,12 @@ class Ambient:
     """The defaults that code runs under.
 
     `default_dtypes`: what `torch.get_default_dtype()` may be. `default_device`: None where it is unknown.
+    `overridden`: something decides over what operations do, autocast or a function mode; no rule holds then.
     """
 
     default_dtypes: frozenset[str]
     default_device: Device | None
+    overridden: bool = False
 
 
 @dataclass(frozen=True, slots=True)

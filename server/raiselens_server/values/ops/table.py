@@ -228,6 +228,11 @@ def _not_a_tensor(entry: Entry, position: int | None, name: str, value: Value) -
 
 
 def _into_out(out: Value, outcome: Outcome) -> Outcome:
-    if isinstance(outcome, Result) and isinstance(out, Tensor):
-        return Result(out, may_raise=True)
-    return NO_RULE
+    """What `out=` gives back: itself, resized to what was written to it."""
+    if not isinstance(outcome, Result) or not isinstance(out, Tensor):
+        return NO_RULE
+    made = outcome.value
+    shape = made.shape if isinstance(made, Tensor) else None
+    if shape is not None and shape == out.shape:
+        return Result(replace(out, item=None), may_raise=True)
+    return Result(replace(out, shape=shape, strides=None, contiguous=None, item=None, shape_site=None), may_raise=True)
