@@ -49,7 +49,7 @@ def test_without_a_message_the_condition_is_the_headline() -> None:
 def test_an_observed_error_says_where_it_was_seen() -> None:
     origin = Observed(3, 1, Role.CAUSE, ranks=("rank0", "rank3"), count=7)
     page = observed_markdown(Diagnosis(RaisedError("OSError", "gone", (), origin), None))
-    assert page == "`OSError: gone`  \nrole: cause; in rank0, rank3; 7 times"
+    assert page == "`OSError: gone`  \nthe cause of another error; in rank0, rank3; 7 times"
 
 
 @pytest.mark.parametrize("text", ["a `b` c", "``x`", "`", "<img src=x>", "[a](javascript:b)", "line\nend"])

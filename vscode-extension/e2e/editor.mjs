@@ -115,7 +115,7 @@ export async function startEditor(where, { files, settings = {}, machine = {}, f
   });
   await browser.grantPermissions(["clipboard-read", "clipboard-write"]);
   const page = browser.pages()[0] ?? (await browser.newPage());
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(30_000);
   const outside = new Set();
   page.on("request", (request) => {
     const { hostname } = new URL(request.url());
@@ -151,7 +151,7 @@ export function processes(text) {
     .map(Number);
 }
 
-export async function until(found, what, milliseconds = 20_000) {
+export async function until(found, what, milliseconds = 40_000) {
   const end = Date.now() + milliseconds;
   for (;;) {
     const value = await found();

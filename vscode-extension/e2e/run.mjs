@@ -1,20 +1,19 @@
 // Runs the stories in a real VS Code: `node e2e/run.mjs [STORY…]`. See the Makefile's `e2e`.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { findChromium, NO_CHROMIUM } from "./chromium.mjs";
 import { startEditor } from "./editor.mjs";
 import { STORIES } from "./stories.mjs";
 
 const CODE_SERVER = "4.100.3";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
-const chromium = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
-  (path) => path !== undefined && existsSync(path),
-);
+const chromium = findChromium();
 if (chromium === undefined) {
-  console.error("no Chromium found: apt-get install chromium, or set CHROMIUM");
+  console.error(NO_CHROMIUM);
   process.exit(1);
 }
 const vsix = readdirSync(join(repository, "dist")).find((name) => name.endsWith(`-${process.platform}-${process.arch}.vsix`));

@@ -17,8 +17,18 @@ export class Window {
     await this.pick(`>${title}`, title);
   }
 
-  async open(name) {
-    await this.pick(name, name.split("/").at(-1), "Control+P");
+  /** Opens a file of the workspace from the explorer; searching for it would take ripgrep. */
+  async open(path) {
+    const row = (name) => this.page.locator(`.explorer-folders-view .monaco-list-row[aria-label^="${name}"]`).first();
+    const names = path.split("/");
+    const file = names.pop();
+    for (const folder of names) {
+      if ((await row(folder).getAttribute("aria-expanded")) === "false") {
+        await row(folder).click();
+      }
+    }
+    await row(file).dblclick();
+    await this.page.locator(".tab.active", { hasText: file }).first().waitFor();
     await this.page.locator(".monaco-editor .view-line").first().waitFor();
   }
 

@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { registerBuild } from "./commands/build";
 import { registerDemo } from "./commands/demo";
 import { registerExplain } from "./commands/explain";
 import { insertFix, registerFix } from "./commands/fix";
@@ -38,6 +39,7 @@ export function activate(context: vscode.ExtensionContext): void {
   registerExplain(context, api, pages);
   registerFix(context, api);
   registerVerify(context, api, pages);
+  registerBuild(context, api);
   registerDemo(context);
 
   registerStream(context, api, problems, latest, channels.log);

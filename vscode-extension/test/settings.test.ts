@@ -12,6 +12,7 @@ interface Manifest {
 }
 
 const root = join(__dirname, "..");
+const server = join(root, "..", "server", "raiselens_server");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
 const { properties } = manifest.contributes.configuration;
 const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
@@ -39,6 +40,13 @@ describe("package.json", () => {
     }
   });
 
+  it("knows the settings that the server reads, and no others", () => {
+    const readers = readFileSync(join(server, "config.py"), "utf8").split("_READERS:")[1] ?? "";
+    const keys = [...readers.matchAll(/^ {4}"([\w-]+)": /gm)].map(([, key]) => key);
+    const hyphenated = SERVER_SETTINGS.map((key) => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`));
+    expect(hyphenated.sort()).toEqual(keys.sort());
+  });
+
   it("restricts what names programs", () => {
     expect(new Set(manifest.capabilities.untrustedWorkspaces.restrictedConfigurations)).toEqual(
       new Set([...PROGRAM_SETTINGS].map((key) => `raiselens.${key}`)),
@@ -47,7 +55,9 @@ describe("package.json", () => {
   });
 
   it("declares the commands that are registered, under ids that are not the server's", () => {
-    const servers = ["verify", "explainText", "showRecord", "searchCatalog", "buildCatalog", "debugInformation"];
+    const table = readFileSync(join(server, "lsp", "features.py"), "utf8");
+    const servers = [...table.matchAll(/"raiselens\.(\w+)": "commands\./g)].map(([, name]) => name);
+    expect(servers).toContain("verify");
     for (const { command } of manifest.contributes.commands) {
       expect(servers).not.toContain(command.replace("raiselens.", ""));
       expect(sources, command).toContain(`"${command}"`);

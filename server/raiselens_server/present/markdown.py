@@ -5,13 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from raiselens_server.error import Foreseen, Observed
+from raiselens_server.error import Foreseen, Observed, Role
 from raiselens_server.present.headline import condition_of, headline
 
 if TYPE_CHECKING:
     from raiselens_server.error import Diagnosis
 
 _TICKS = re.compile(r"`+")
+
+# The error that ended its process needs no word for it.
+_ROLES = {
+    Role.CAUSE: "the cause of another error",
+    Role.CONTEXT: "another error came while this one was handled",
+    Role.GROUP_MEMBER: "one of a group",
+    Role.SUMMARY: "reports errors of other processes",
+    Role.WARNING: "a warning",
+}
 
 
 def finding_markdown(diagnosis: Diagnosis) -> str:
@@ -37,12 +46,13 @@ def observed_markdown(diagnosis: Diagnosis) -> str:
     if not isinstance(origin, Observed):
         raise TypeError("a foreseen error is shown by `finding_markdown`")
     parts = [code(headline(error))]
-    told = [f"role: {origin.role.value}"]
+    told = [_ROLES[origin.role]] if origin.role in _ROLES else []
     if origin.ranks:
         told.append(f"in {', '.join(escape(rank) for rank in origin.ranks)}")
     if origin.count > max(1, len(origin.ranks)):
         told.append(f"{origin.count} times")
-    parts.append("; ".join(told))
+    if told:
+        parts.append("; ".join(told))
     if error.message and (condition := condition_of(error)):
         parts.append(f"guard {code(condition)}")
     return "  \n".join(parts)

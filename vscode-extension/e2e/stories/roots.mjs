@@ -11,8 +11,8 @@ export async function roots(start) {
     },
     folders: ["loud", "quiet"],
   });
-  await window.open("quiet.py");
-  await window.open("loud.py");
+  await window.open("quiet/quiet.py");
+  await window.open("loud/loud.py");
   await window.squiggles().first().waitFor({ timeout: 60_000 });
   const problems = await window.problems();
   await problems.filter({ hasText: "must be int32" }).waitFor();

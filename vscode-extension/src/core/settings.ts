@@ -14,6 +14,7 @@ export const SERVER_SETTINGS = [
   "site",
   "unsafeFixes",
   "diagnosticMode",
+  "inlayHints",
 ] as const;
 
 /** Settings that name programs to run: in an untrusted workspace only the user's own count. */

@@ -73,13 +73,12 @@ export function readVerified(answer: unknown): Verified {
 
 export const NO_GPU = "CPU interpreter, not a GPU run";
 
-/** One line for a notification. */
+/** A few words for a tab. */
 export function verdict(result: Verified): string {
   if (result.kind === "not-run") {
-    return `Not verified: ${result.reason}`;
+    return "Not verified";
   }
-  const where = result.gpu ? `on ${result.device}` : `in Triton's interpreter (${NO_GPU})`;
-  return `${result.ok ? "Verified" : "Verification failed"} ${where}`;
+  return `${result.ok ? "Verified" : "Verification failed"}${result.gpu ? ` on ${result.device}` : `: ${NO_GPU}`}`;
 }
 
 /** The card, as Markdown. */

@@ -67,6 +67,15 @@ export class ServerApi {
     return readVerified(await this.execute("raiselens.verify", { ...target, ...options }, { token, report }));
   }
 
+  /** Mines libraries into records. Cancelling `token` takes everything back; `report` is told how far it is. */
+  async buildCatalog(
+    targets: readonly string[],
+    token: vscode.CancellationToken,
+    report: (step: string) => void,
+  ): Promise<unknown> {
+    return this.execute("raiselens.buildCatalog", { targets }, { token, report });
+  }
+
   /** The edit of the one safe fix of a finding, where there is one. */
   async preferredFix({ uri, range }: vscode.Location): Promise<vscode.WorkspaceEdit | undefined> {
     const client = await this.manager.ready();

@@ -10,7 +10,9 @@ import {
 } from "vscode-languageclient/node";
 import { enabled } from "../configuration";
 import type { Interpreter } from "../core/interpreter";
+import { withoutHeadline } from "../core/hover";
 import { ownCommand } from "../core/lenses";
+import { isOurs } from "./diagnostics";
 import type { Channels } from "./log";
 import type { Told } from "./settings";
 
@@ -38,7 +40,7 @@ export function createClient(
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     progressOnInitialization: false,
     diagnosticPullOptions: { onChange: true, onFocus: false },
-    middleware: { provideCodeLenses: lenses },
+    middleware: { provideCodeLenses: lenses, provideHover: hover },
   } satisfies LanguageClientOptions);
 }
 
@@ -67,4 +69,16 @@ const lenses: NonNullable<Middleware["provideCodeLenses"]> = async (document, to
     }
   }
   return found;
+};
+
+const hover: NonNullable<Middleware["provideHover"]> = async (document, position, token, next) => {
+  const card = await next(document, position, token);
+  const here = vscode.languages.getDiagnostics(document.uri).filter((item) => isOurs(item) && item.range.contains(position));
+  const messages = here.map(({ message }) => message);
+  for (const part of card?.contents ?? []) {
+    if (part instanceof vscode.MarkdownString) {
+      part.value = withoutHeadline(part.value, messages);
+    }
+  }
+  return card;
 };
