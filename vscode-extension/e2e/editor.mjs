@@ -14,6 +14,7 @@ const SETTINGS = {
   "editor.hover.delay": 100,
   "editor.inlineSuggest.enabled": false,
   "editor.minimap.enabled": false,
+  "editor.occurrencesHighlight": "off",
   "editor.scrollBeyondLastLine": false,
   "editor.quickSuggestions": { other: "off", comments: "off", strings: "off" },
   "extensions.autoCheckUpdates": false,

@@ -1,5 +1,5 @@
 // What a user does in the window, and what they see there.
-import { until } from "./editor.mjs";
+import { pause, until } from "./editor.mjs";
 
 export class Window {
   constructor(page, shots) {
@@ -8,9 +8,18 @@ export class Window {
     this.keyboard = page.keyboard;
   }
 
-  /** A picture for people; stories are judged by what they assert. */
-  shot(name) {
-    return this.page.screenshot({ path: `${this.shots}/${name}.png` });
+  /** A picture for people; stories are judged by what they assert. `height` cuts it below the tabs. */
+  async shot(name, height) {
+    // What was just opened fades in.
+    await pause(400);
+    const clip = height === undefined ? undefined : { x: 0, y: 30, width: 1280, height };
+    await this.page.screenshot({ path: `${this.shots}/${name}.png`, clip });
+  }
+
+  /** More room for what a picture is about. */
+  async hideSideBar() {
+    await this.keyboard.press("Control+B");
+    await this.page.locator(".explorer-folders-view").first().waitFor({ state: "hidden" });
   }
 
   async command(title) {
@@ -34,7 +43,8 @@ export class Window {
 
   async pick(typed, shown, keys = "F1") {
     const input = this.page.locator(".quick-input-widget input[type=text]");
-    // A key that comes while the window is still taking up the last one is lost.
+    // A key that comes while the window is still taking up the last one is lost; and what is listed is what there was
+    // when the list was opened.
     const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: shown }).first();
     await until(async () => {
       await this.keyboard.press(keys);
@@ -43,9 +53,21 @@ export class Window {
         return false;
       }
       await input.fill(typed);
-      return row.waitFor({ timeout: 5000 }).then(() => true, () => false);
-    }, `${shown} to pick`, 40_000);
+      const listed = await row.waitFor({ timeout: 5000 }).then(() => true, () => false);
+      if (!listed) {
+        await this.keyboard.press("Escape");
+      }
+      return listed;
+    }, `${shown} to pick`, 60_000);
     await this.keyboard.press("Enter");
+  }
+
+  /** Types words into the search of the catalog. */
+  async search(words) {
+    await this.command("Raiselens: Search the Catalog");
+    const input = this.page.locator(".quick-input-widget input[type=text]");
+    await until(async () => (await input.getAttribute("placeholder"))?.includes("Words of an error"), "the search");
+    await input.fill(words);
   }
 
   squiggles(kind = "error") {

@@ -6,6 +6,7 @@ import { FIX, MESSAGE, SCATTER } from "../programs.mjs";
 export async function int64(start) {
   const { window, outside } = await start({ files: { "main.py": SCATTER } });
   await window.open("main.py");
+  await window.hideSideBar();
   await window.squiggles().first().waitFor({ timeout: 60_000 });
 
   // One finding, at the call; its related places lead to the allocation and to the guard.
@@ -21,20 +22,21 @@ export async function int64(start) {
   await window.keyboard.press("Control+J");
 
   // The card.
+  await window.click("flat_in = torch", "torch");
   await window.hover("pool_out=pool", "launch_scatter");
   const card = window.card("stores 32-bit words");
   await card.waitFor();
   const said = await card.innerText();
   assert.match(said, /scatter_req_token_ids pool_out must be int32, got torch\.int64/);
   assert.match(said, /Allocate pool as torch\.int32/);
-  await window.shot("int64-hover");
+  await window.shot("int64-hover", 480);
 
   // The light bulb: the safe fix is first, and mends the allocation.
   await window.click("pool_out=pool", "launch_scatter");
   const bulb = await window.lightBulb(FIX);
   assert.equal(bulb.titles[0], FIX);
   assert.ok(bulb.titles.some((title) => title.includes("Verify on GPU")), bulb.titles.join(", "));
-  await window.shot("int64-bulb");
+  await window.shot("int64-bulb", 400);
   await bulb.choose();
   await until(async () => (await window.text()).includes("dtype=torch.int32"), "the allocation is int32");
   await until(async () => (await window.squiggles().count()) === 0, "the finding is gone");

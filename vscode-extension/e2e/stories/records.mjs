@@ -27,10 +27,7 @@ export async function records(start) {
   await until(async () => (await window.page.locator(".tab.dirty").count()) === 0, "the file is saved");
   await window.command("View: Close All Editors");
 
-  await window.command("Raiselens: Search the Catalog");
-  const input = window.page.locator(".quick-input-widget input[type=text]");
-  await until(async () => (await input.getAttribute("placeholder"))?.includes("Words of an error"), "the search");
-  await input.fill("req_pool_indices int64");
+  await window.search("req_pool_indices int64");
   const hit = window.page.locator(".quick-input-list .monaco-list-row", { hasText: "req_pool_indices must be int64" });
   await hit.first().waitFor();
   await window.shot("search");

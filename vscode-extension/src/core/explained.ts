@@ -163,9 +163,22 @@ export function explainedMarkdown(explained: Explained): string {
   return ordered.map(errorMarkdown).join("\n---\n\n");
 }
 
+/** What an error was in its text; the one that ended its process needs no word for it. */
+const ROLES: Readonly<Record<string, string>> = {
+  cause: "the cause of another error",
+  context: "another error came while this one was handled",
+  "group-member": "one of a group",
+  summary: "reports errors of other processes",
+  warning: "a warning",
+};
+
 function errorMarkdown(error: ExplainedError): string {
   const parts = [`# ${error.className === "" ? "Error" : escapeMarkdown(error.className)}`, fence(headline(error))];
-  const told = [`line ${error.line} of the text`, error.role];
+  const told = [`line ${error.line} of the text`];
+  const role = ROLES[error.role];
+  if (role !== undefined) {
+    told.push(role);
+  }
   if (error.ranks.length > 0) {
     told.push(`in ${error.ranks.join(", ")}`);
   }

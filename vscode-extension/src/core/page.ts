@@ -78,9 +78,9 @@ a { color: var(--vscode-textLink-foreground); }
 main { overflow-wrap: anywhere; }
 h1 { font-size: 1.5em; line-height: 1.25; }
 h2 { font-size: 1.1em; margin: 1.6em 0 .4em; padding-bottom: .2em; border-bottom: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder)); }
-code { font-family: var(--vscode-editor-font-family); font-size: var(--vscode-editor-font-size); background: var(--vscode-textCodeBlock-background); padding: .1em .3em; border-radius: 2px; overflow-wrap: anywhere; }
+code { font-family: var(--vscode-editor-font-family); font-size: var(--vscode-editor-font-size); color: var(--vscode-textPreformat-foreground); background: var(--vscode-textPreformat-background, var(--vscode-textCodeBlock-background)); padding: .1em .3em; border-radius: 2px; }
 pre { position: relative; background: var(--vscode-textCodeBlock-background); border: 1px solid var(--vscode-contrastBorder, transparent); border-radius: 3px; padding: .7em 1em; overflow-x: auto; }
-pre code { background: none; padding: 0; overflow-wrap: normal; }
+pre code { color: var(--vscode-editor-foreground); background: none; padding: 0; overflow-wrap: normal; }
 pre code.language-text { white-space: pre-wrap; overflow-wrap: anywhere; }
 pre button { position: absolute; top: .4em; right: .4em; opacity: 0; }
 pre:hover button, pre button:focus-visible { opacity: 1; }
