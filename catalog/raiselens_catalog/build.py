@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from raiselens_catalog.describe import module_of
 from raiselens_catalog.expression import python_parser
-from raiselens_catalog.layers import BUILT_FILE, STUBS_FOLDER, user_data_dir
+from raiselens_catalog.layers import BUILT_FILE, STUBS_FOLDER, user_data_dir, well_formed
 from raiselens_catalog.mine import Mined, may_raise, mine_tree
 from raiselens_catalog.mine_cpp import mine_cpp
 from raiselens_catalog.package import PYTHON_SUFFIXES, Package, reader, resolve
@@ -133,9 +133,10 @@ def _changed(store: Store, package: Package, languages: Sequence[str]) -> tuple[
         "INSERT INTO target(name, version, repo, root, mined_at) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT(name) DO UPDATE SET version = excluded.version, repo = excluded.repo, root = excluded.root,"
         " mined_at = excluded.mined_at",
-        (package.name, package.version, package.repo, str(package.root), now),
+        (*map(well_formed, (package.name, package.version, package.repo, str(package.root))), now),
     )
-    (target,) = connection.execute("SELECT id FROM target WHERE name = ?", (package.name,)).fetchone()
+    name = well_formed(package.name)
+    (target,) = connection.execute("SELECT id FROM target WHERE name = ?", (name,)).fetchone()
     known = {
         path: (row, stamp)
         for row, path, stamp in connection.execute("SELECT id, path, stamp FROM file WHERE target = ?", (target,))

@@ -8,6 +8,7 @@ is done without.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -100,11 +101,15 @@ def _keep(cache: Path, contents: dict[str, Any]) -> None:
     """Write the cache at once or not at all."""
     import tempfile
 
+    temporary: Path | None = None
     try:
         text = json.dumps(contents | {"table": base64.b64encode(contents["table"]).decode()})
         cache.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=cache.parent, delete=False) as handle:
+            temporary = Path(handle.name)
             handle.write(text)
-        Path(handle.name).replace(cache)
+        temporary.replace(cache)
     except (OSError, TypeError, ValueError):
-        return
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()

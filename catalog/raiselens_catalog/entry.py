@@ -30,7 +30,7 @@ class Entry:
     """A record as the catalog holds it.
 
     `origin` is the file it came from; `problem` says in one line why it cannot be matched, where it cannot; `mined`
-    tells records made from source from those written by people.
+    tells records made from source from those written by people, `on_the_spot` those that no catalog keeps.
     """
 
     record: Record
@@ -46,6 +46,7 @@ class Entry:
     origin: str = ""
     problem: str = ""
     mined: bool = False
+    on_the_spot: bool = False
 
     def to_json(self) -> str:
         """The record as it was imported: the same JSON, with its envelope where it had one."""

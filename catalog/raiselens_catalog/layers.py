@@ -85,13 +85,15 @@ class Catalog:
         cls,
         *,
         catalogs: Sequence[Path] = (),
+        configured: Sequence[Path] = (),
         workspace: Path | None = None,
         data_dir: Path | None = None,
         bundled: bool = True,
     ) -> Catalog:
-        """Open the layers. `catalogs` are the team's files, which must be readable (CatalogError).
+        """Open the layers. `catalogs` are files that a command names, which must be readable (CatalogError).
 
-        What is broken in the built, the user's or the workspace's files is left out and told by `problems`.
+        What is broken in the built, the user's, the workspace's files or those that are `configured` for a team is left
+        out and told by `problems`; each line begins with the file's path.
         """
         sources: list[Source] = []
         problems: list[str] = []
@@ -100,11 +102,16 @@ class Catalog:
         home = data_dir if data_dir is not None else user_data_dir()
         for layer, name in ((Layer.BUILT, BUILT_FILE), (Layer.USER, USER_FILE)):
             path = home / name
-            if path.is_file():
+            if os.path.isfile(path):  # noqa: PTH113 - `Path.is_file` raises where a folder may not be entered
                 try:
                     sources.append(_stored(layer, path))
                 except CatalogError as error:
                     problems.append(str(error))
+        for path in configured:
+            try:
+                sources.append(_team(path, problems))
+            except CatalogError as error:
+                problems.append(str(error))
         sources += [_team(path, problems) for path in catalogs]
         if workspace is not None:
             sources.append(_memory(Layer.WORKSPACE, workspace_files(workspace), problems, forgiving=True))
@@ -130,6 +137,7 @@ class Catalog:
 
     def get(self, key: str) -> Entry | None:
         """The entry of an id or a slug; None where unknown."""
+        key = well_formed(key)
         for source in reversed(self._sources):
             entry = source.get(key)
             if entry is not None:
@@ -178,6 +186,7 @@ class Catalog:
         parts of a foreseen message. `also` are layers for this question alone, such as the raising file mined on the
         spot.
         """
+        message = well_formed(message)
         query = Query(class_name, message, frames, holes)
         sources = (*also, *self._sources)
         hits = [(hit, source) for source in sources for hit in source.hits(query)]
@@ -198,7 +207,7 @@ class Catalog:
 
     def search(self, text: str, limit: int = 20) -> tuple[Entry, ...]:
         """The entries that hold all words of `text`, those with more of them in front first."""
-        words = words_of(text)
+        words = words_of(well_formed(text))
         if not words:
             return ()
         best: dict[str, tuple[int, Entry]] = {}
@@ -286,6 +295,11 @@ CACHE_FILE: Final = "bundled.json"
 RELATED_LIMIT: Final = 8
 
 
+def well_formed(text: str) -> str:
+    """`text` without halves of characters, as bytes that are no UTF-8 leave in arguments; no length changes."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 def records_root() -> Path:
     """The folder of the bundled curated records."""
     return _bundled("records")
@@ -307,8 +321,11 @@ def bundled_layer() -> MemorySource:
 
 
 def workspace_files(workspace: Path) -> tuple[Path, ...]:
-    """The files of records that a workspace keeps."""
-    paths = (workspace / WORKSPACE_FOLDER).glob("*")
+    """The files of records that a workspace keeps; none where it may not be looked into."""
+    try:
+        paths = list((workspace / WORKSPACE_FOLDER).iterdir())
+    except (OSError, ValueError):
+        return ()
     return tuple(sorted(path for path in paths if path.suffix in {".toml", ".json", ".jsonl"}))
 
 
@@ -349,7 +366,8 @@ def _bundled(name: str) -> Path:
 def _items(path: Path) -> tuple[Item, ...]:
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
+        # Also a NUL in the path is a ValueError.
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise CatalogError(
             f"cannot be read: {reason}", file=str(path), remedy="check the path, its permissions and its encoding"

@@ -9,7 +9,7 @@ import os
 import re
 import tarfile
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
@@ -52,17 +52,32 @@ def resolve(target: str, *, search_path: Sequence[Path], languages: Iterable[str
     """Find a target; CatalogError where there is none of that name or it holds no source."""
     suffixes = frozenset().union(*(LANGUAGES[language] for language in languages))
     path = Path(target)
-    if path.is_dir():
+    try:
+        is_folder, is_file = path.is_dir(), path.is_file()
+        if is_folder:
+            os.listdir(path)  # noqa: PTH208 - a folder that may not be looked into seems empty to a walk
+    except OSError as error:
+        raise CatalogError(
+            f"cannot be read: {error.strerror}", file=target, remedy="check the path and its permissions"
+        ) from None
+    if is_folder:
         package = _folder(path, suffixes)
-    elif path.is_file():
+    elif is_file:
         package = _archive(path, suffixes)
     elif os.sep in target or path.suffix in {".whl", ".gz", ".zip"}:
         raise CatalogError("no such file or folder", file=target, remedy="name a distribution, an archive or a folder")
     else:
         package = _installed(target, search_path, suffixes)
+    # What is named in bytes that are no UTF-8 is no module that anybody imports.
+    named = tuple(source for source in package.files if _is_utf8(source.path))
+    package = replace(package, files=named)
     if not package.files:
         raise CatalogError(f"`{target}` holds no source to read", remedy="name a distribution, an archive or a folder")
     return package
+
+
+def _is_utf8(path: str) -> bool:
+    return path.isascii() or path.encode("utf-8", "replace").decode() == path
 
 
 def reader(package: Package) -> Callable[[str], bytes]:

@@ -6,6 +6,7 @@ So any library is explained without a catalog having been built, and one that wa
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_catalog.describe import Origin, entry_of_site
@@ -34,7 +35,7 @@ def mine_on_the_spot(path: str, source: bytes, *, repo: str = "", version: str =
     named = repo or inside.partition("/")[0].removesuffix(".py")
     origin = Origin(named, version, inside)
     entries = (entry_of_site(site, key, origin, source=path) for key, site in identified(named, inside, mined.sites))
-    return MemorySource(Layer.BUILT, entries)
+    return MemorySource(Layer.BUILT, (replace(entry, on_the_spot=True) for entry in entries))
 
 
 def path_in_package(path: str) -> str:

@@ -178,7 +178,7 @@ def is_store(path: Path) -> bool:
     try:
         with path.open("rb") as handle:
             return handle.read(16) == b"SQLite format 3\0"
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pathspec import GitIgnoreSpec
 
+from raiselens_server.source.presence import is_file, is_folder, is_there
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -42,7 +44,8 @@ class Settings:
     """What is in force for one folder. Relative paths were resolved against the folder of the file that named them.
 
     `select` and `ignore` hold rule ids, with `*` and `?` as wildcards; an empty `select` stands for every rule.
-    `named_by_user` are the keys set by a flag or a user-level setting rather than by a file of the workspace.
+    `named_by_user` are the keys set by a flag or a user-level setting rather than by a file of the workspace, `set_at`
+    the places of those that a file set.
     """
 
     root: Path
@@ -60,6 +63,11 @@ class Settings:
     inlay_hints: bool = False
     diagnostic_mode: DiagnosticMode = "open-files"
     named_by_user: frozenset[str] = field(default_factory=frozenset)
+    set_at: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+
+    def place_of(self, key: str) -> str | None:
+        """The `FILE:LINE: key` of the configuration that set a key; None where none did, or a flag stands over it."""
+        return None if key.replace("-", "_") in self.named_by_user else dict(self.set_at).get(key)
 
     def shows(self, diagnosis: Diagnosis, file: Path) -> bool:
         """Whether the settings let this finding of `file` show."""
@@ -121,11 +129,11 @@ def load_settings(start: Path, *, trusted: bool = True) -> Loaded:
     for folder in (start, *start.parents):
         for name in ("raiselens.toml", "pyproject.toml"):
             path = folder / name
-            if path.is_file():
+            if is_file(path):
                 loaded = _read(path, trusted=trusted)
                 if loaded is not None:
                     return loaded
-    return Loaded(Settings(start if start.is_dir() else start.parent))
+    return Loaded(Settings(start if is_folder(start) else start.parent))
 
 
 def merge(settings: Settings, values: Mapping[str, Any], *, source: str, known_only: bool = True) -> Loaded:
@@ -152,20 +160,24 @@ def _read(path: Path, *, trusted: bool) -> Loaded | None:
     own_file = path.name == "raiselens.toml"
     settings = Settings(path.parent)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode("utf-8-sig")
         document = tomllib.loads(text)
     except OSError as error:
         return Loaded(settings, path, (SettingProblem(str(path), None, "", f"cannot be read ({error.strerror})"),))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        line = re.search(r"line (\d+)", str(error))
-        problem = f"not valid TOML, so none of its settings are in force ({error})"
-        return Loaded(settings, path, (SettingProblem(str(path), int(line[1]) if line else None, "", problem),))
+    except UnicodeDecodeError as error:
+        return _no_toml(settings, path, error.object.count(b"\n", 0, error.start) + 1, "not UTF-8")
+    except tomllib.TOMLDecodeError as error:
+        told = re.search(r"line (\d+)", str(error))
+        return _no_toml(settings, path, int(told[1]) if told else None, str(error))
+    except RecursionError:
+        return _no_toml(settings, path, None, "nested too deeply")
     tool = document.get("tool")
     table = document if own_file else tool.get("raiselens") if isinstance(tool, dict) else None
     if table is None:
         return None
     if not isinstance(table, dict):
-        return Loaded(settings, path, (SettingProblem(str(path), None, "tool.raiselens", "must be a table"),))
+        line = _line_of(text, "raiselens", own_file=own_file)
+        return Loaded(settings, path, (SettingProblem(str(path), line, "tool.raiselens", "must be a table"),))
     loaded = _apply(
         settings,
         table,
@@ -175,6 +187,11 @@ def _read(path: Path, *, trusted: bool) -> Loaded | None:
         barred=() if trusted else TRUSTED_ONLY,
     )
     return replace(loaded, file=path)
+
+
+def _no_toml(settings: Settings, path: Path, line: int | None, reason: str) -> Loaded:
+    problem = f"not valid TOML, so none of its settings are in force ({reason})"
+    return Loaded(settings, path, (SettingProblem(str(path), line, "", problem),))
 
 
 def _line_of(text: str, key: str, *, own_file: bool) -> int | None:
@@ -204,6 +221,7 @@ def _apply(
 ) -> Loaded:
     problems: list[SettingProblem] = []
     changes: dict[str, Any] = {}
+    set_at: dict[str, str] = {}
     for written, value in values.items():
         key = _hyphenated(written)
         reader = _READERS.get(key)
@@ -222,8 +240,13 @@ def _apply(
             changes[key.replace("-", "_")] = reader(value, settings.root)
         except SettingError as error:
             problems.append(SettingProblem(source, line_of(written), written, str(error)))
+        else:
+            if not by_user:
+                line = line_of(written)
+                set_at[key] = f"{source}: {written}" if line is None else f"{source}:{line}: {written}"
     named = settings.named_by_user | (frozenset(changes) if by_user else frozenset())
-    return Loaded(replace(settings, **changes, named_by_user=named), None, tuple(problems))
+    places = (*settings.set_at, *set_at.items())
+    return Loaded(replace(settings, **changes, named_by_user=named, set_at=places), None, tuple(problems))
 
 
 def _hyphenated(key: str) -> str:
@@ -239,7 +262,7 @@ def _text(value: Any, _root: Path) -> str | None:
 def _interpreter(value: Any, root: Path) -> str | None:
     """A bare name is looked up on `$PATH`; anything with a slash is a path."""
     text = _text(value, root)
-    if text is None or ("/" not in text and "\\" not in text and not (root / text).exists()):
+    if text is None or ("/" not in text and "\\" not in text and not is_there(root / text)):
         return text
     return str(root / Path(text).expanduser())
 
@@ -251,9 +274,19 @@ def _flag(value: Any, _root: Path) -> bool:
 
 
 def _texts(value: Any, _root: Path) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise SettingError("must be a list of strings")
+    if not isinstance(value, list):
+        raise SettingError(f"must be a list of strings, not {_named_type(value)}")
+    for item in value:
+        if not isinstance(item, str):
+            raise SettingError(f"must be a list of strings, and holds {_named_type(item)}")
     return tuple(value)
+
+
+def _site(value: Any, root: Path) -> str | None:
+    text = _text(value, root)
+    if text is not None and not text.startswith(("https://", "http://")):
+        raise SettingError(f"must begin with https:// or http://, unlike {text!r}")
+    return text
 
 
 def _paths(value: Any, root: Path) -> tuple[Path, ...]:
@@ -280,9 +313,14 @@ def check_pattern(pattern: str) -> None:
 def _ignores_by_file(value: Any, root: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, dict):
         raise SettingError("must be a table of path pattern = list of rules")
-    for pattern in value:
+    found = []
+    for pattern, rules in value.items():
         check_pattern(pattern)
-    return tuple((pattern, _texts(rules, root)) for pattern, rules in value.items())
+        try:
+            found.append((pattern, _texts(rules, root)))
+        except SettingError as error:
+            raise SettingError(f"{pattern!r}: {error}") from error
+    return tuple(found)
 
 
 def _path_map(value: Any, _root: Path) -> tuple[tuple[str, str], ...]:
@@ -316,7 +354,7 @@ _READERS: dict[str, Callable[[Any, Path], Any]] = {
     "per-file-ignores": _ignores_by_file,
     "path-map": _path_map,
     "launcher": _text,
-    "site": _text,
+    "site": _site,
     "unsafe-fixes": _flag,
     "inlay-hints": _flag,
     "diagnostic-mode": _mode,

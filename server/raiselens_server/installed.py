@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from raiselens_catalog import with_source
 from raiselens_server.source.files import SourceError, read_source
+from raiselens_server.source.presence import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +40,7 @@ def find_installed(file_path: str, search_path: Iterable[str]) -> Path | None:
     # A bare file name says too little: at least its package must be there.
     for begin in range(len(parts) - 1):
         below = Path(*parts[begin:])
-        found = next((folder / below for folder in folders if (folder / below).is_file()), None)
+        found = next((folder / below for folder in folders if is_file(folder / below)), None)
         if found is not None:
             return found
     return None

@@ -260,7 +260,7 @@ class Session:
             by_user = "python" in settings.named_by_user
             interpreter = find_interpreter(folder, named=settings.python, may_ask=by_user)
         except InterpreterError as error:
-            self._tell_once(f"{error}; this editor's own interpreter is used")
+            self._tell_once(f"python: {error}; this editor's own interpreter is used")
             interpreter = running_interpreter()
         environment = build_environment(interpreter, [folder], settings.extra_path, stub_roots())
         catalog = self._open_catalog(settings, folder)
@@ -271,20 +271,14 @@ class Session:
         return Room(settings, interpreter, environment, project, catalog, explainer)
 
     def _open_catalog(self, settings: Settings, folder: Path) -> Catalog:
-        files = list(settings.catalogs)
-        while True:
-            try:
-                catalog = Catalog.open(catalogs=files, workspace=folder)
-            except CatalogError as error:
-                # One broken file of the team's leaves the others in force.
-                self._tell_once(str(error))
-                if not files:
-                    return Catalog([])
-                files.pop()
-                continue
-            for problem in catalog.problems:
-                self._tell_once(problem)
-            return catalog
+        try:
+            catalog = Catalog.open(configured=settings.catalogs, workspace=folder)
+        except CatalogError as error:
+            self._tell_once(str(error))
+            return Catalog([])
+        for problem in catalog.problems:
+            self._tell_once(problem)
+        return catalog
 
     def _tell_once(self, text: str) -> None:
         if text not in self._told:

@@ -88,7 +88,7 @@ class TestNamed:
         assert (found.version, found.paths) == ((3, 12), (str(site),))
 
     def test_what_is_not_there_is_one_clear_line(self, tmp_path: Path) -> None:
-        with pytest.raises(InterpreterError, match=r"^--python /no/such/python: no such interpreter or environment$"):
+        with pytest.raises(InterpreterError, match=r"^/no/such/python: no such interpreter or environment$"):
             find_interpreter(tmp_path, named="/no/such/python", environ=NOBODY)
 
     def test_a_folder_without_libraries_is_one_clear_line(self, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ class TestAsking:
         wrapper.parent.mkdir()
         wrapper.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
         wrapper.chmod(0o755)
-        with pytest.raises(InterpreterError, match="name it with --python"):
+        with pytest.raises(InterpreterError, match="only what --python names is asked"):
             find_interpreter(tmp_path, named=str(wrapper), environ=NOBODY)
         found = find_interpreter(tmp_path, named=str(wrapper), may_ask=True, environ=NOBODY)
         assert found.version == sys.version_info[:2]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gc
-import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from raiselens_server.cli.options import Where, print_json, split_rules, where_options
+from raiselens_server.cli.options import Where, print_json, read_stdin, refuse_empty, split_rules, where_options
 from raiselens_server.cli.terminal import emit, tell
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from raiselens_server.cli.plan import Plan
     from raiselens_server.cli.pool import Outcome
+    from raiselens_server.source.files import Skipped
 
 FORMATS = ("text", "json", "sarif", "github")
 
@@ -62,8 +62,9 @@ def command(
     from raiselens_server.cli.report import Report, print_report
 
     paths = paths or (".",)
-    data = (sys.stdin.buffer.read(), stdin_filename) if "-" in paths else None
-    flags = {
+    refuse_empty(paths)
+    data = (read_stdin("check"), stdin_filename) if "-" in paths else None
+    flags: dict[str, Any] = {
         "select": split_rules(select),
         "ignore": split_rules(ignore),
         "unsafe-fixes": unsafe_fixes,
@@ -71,10 +72,13 @@ def command(
     plan = make_plan(paths, Where(python, extra_path, catalog), flags, _checked(exclude), data)
     outcomes = list(check_all(plan.groups, plan.jobs, jobs))
     repaired = repair_all(plan, outcomes, write=fix and not diff) if fix or diff else None
+    unknown = _unknown_rules(plan, outcomes, flags["select"])
     report = Report(plan, outcomes, repaired, diff=diff, statistics=statistics, seconds=time.perf_counter() - began)
-    problems = _tell_problems(plan, outcomes)
+    problems = _tell_problems(plan, outcomes, [] if repaired is None else repaired.errors)
     print_report(report, form, emit=emit, print_json=print_json)
-    if problems:
+    for rule in unknown:
+        tell(f"raiselens check: --select {rule}: no record and no guard here has this rule; `*` stands for any text")
+    if problems or unknown:
         return 2
     return 1 if report.findings else 0
 
@@ -90,7 +94,18 @@ def _checked(exclude: tuple[str, ...]) -> tuple[str, ...]:
     return exclude
 
 
-def _tell_problems(plan: Plan, outcomes: list[Outcome]) -> bool:
+def _unknown_rules(plan: Plan, outcomes: list[Outcome], select: list[str]) -> list[str]:
+    found = {diagnosis.rule for outcome in outcomes for diagnosis in outcome.diagnoses}
+    doubtful = [rule for rule in select if rule not in found]
+    if not doubtful or not plan.groups:
+        return []
+    from raiselens_server.cli.options import open_catalog
+    from raiselens_server.cli.rules import unknown_rules
+
+    return unknown_rules(doubtful, plan, open_catalog(plan.groups[0].settings, plan.groups[0].catalogs))
+
+
+def _tell_problems(plan: Plan, outcomes: list[Outcome], unwritten: list[Skipped]) -> bool:
     """One line on stderr for each file that was not checked; whether any of them makes the run a failure."""
     for item in plan.skipped:
         tell(f"skipped {item.file}: {item.reason}")
@@ -99,6 +114,6 @@ def _tell_problems(plan: Plan, outcomes: list[Outcome]) -> bool:
             tell(f"skipped {outcome.file}: {outcome.unreadable}")
         if outcome.internal is not None:
             tell(f"{outcome.file}: internal error: {outcome.internal} (set RAISELENS_DEBUG=1 for the traceback)")
-    for item in plan.refused:
+    for item in (*plan.refused, *unwritten):
         tell(f"raiselens check: {item.file}: {item.reason}")
-    return bool(plan.refused) or any(outcome.internal is not None for outcome in outcomes)
+    return bool(plan.refused or unwritten) or any(outcome.internal is not None for outcome in outcomes)

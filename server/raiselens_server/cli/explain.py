@@ -16,10 +16,13 @@ from raiselens_server.cli.options import (
     interpreter_for,
     open_catalog,
     print_json,
+    refuse_empty,
     settings_for,
     where_options,
 )
+from raiselens_server.cli.output import is_unread
 from raiselens_server.cli.terminal import emit, emit_page
+from raiselens_server.source.presence import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,12 +66,12 @@ def command(
     if message is not None and file is not None:
         raise click.UsageError("give a FILE or --message, not both")
     start = root or Path.cwd()
-    if not start.is_dir():
+    if not is_folder(start):
         raise CommandError(f"explain: --root {start}: no such folder")
     settings = settings_for(start, {"path-map": _maps(maps)})
     where = Where(python, extra_path, catalog)
     environment = environment_for([start], interpreter_for(start, settings, where), settings, where)
-    opened = open_catalog(settings.root, (*settings.catalogs, *catalog))
+    opened = open_catalog(settings, catalog)
     explainer = Explainer(opened, environment, start, settings.path_map)
     if follow:
         return _follow(explainer, file, form)
@@ -97,6 +100,7 @@ def _opened(file: str | None) -> BinaryIO:
         raise click.UsageError("give a FILE, --message TEXT, or pipe a log in")
     if file is None or file == "-":
         return sys.stdin.buffer
+    refuse_empty((file,))
     try:
         return Path(file).open("rb")
     except OSError as error:
@@ -112,8 +116,9 @@ def _text(stream: BinaryIO) -> Iterator[str]:
     try:
         while block := stream.read(BLOCK):
             yield decoder.decode(block)
-    except IsADirectoryError as error:
-        raise CommandError(f"explain: {stream.name}: is a folder") from error
+    except OSError as error:
+        name = stream.name if isinstance(stream.name, str) else "standard input"
+        raise CommandError(f"explain: {name}: {error.strerror}") from error
     yield decoder.decode(b"", final=True)
 
 
@@ -130,6 +135,8 @@ def _follow(explainer: Explainer, file: str | None, form: str) -> int:
                 _print(explainer, explained, form, one_line=True)
                 sys.stdout.flush()
                 found = True
+            if is_unread():
+                return 1 if found else 0
         for error in reader.finish():
             _print(explainer, explainer.explain(Reading((error,), 0, "")), form, one_line=True)
             found = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -12,6 +11,8 @@ import click
 from raiselens_server import __version__
 from raiselens_server.cli.failure import CommandError
 from raiselens_server.cli.lazy import lazy_group
+from raiselens_server.cli.output import OutputError, guard_streams
+from raiselens_server.cli.terminal import tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,18 +37,12 @@ click.version_option(__version__, "-V", "--version", message="raiselens %(versio
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The console script: run one command and exit with its code."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        # A stream that was closed before the start is None; what is not wanted goes nowhere.
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
-    for stream in (sys.stdout, sys.stderr):
-        # A log may hold what the terminal's encoding cannot write; a character less is better than no answer.
-        getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
+    guard_streams()
     code = run(sys.argv[1:] if arguments is None else list(arguments))
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        _drop_stdout()
+    except OutputError as error:
+        code = _unwritten(error)
     sys.exit(code)
 
 
@@ -71,10 +66,8 @@ def run(arguments: list[str]) -> int:
         return _refuse(f"raiselens: {error}")
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read the output has seen enough, as with `| head`.
-        _drop_stdout()
-        return 0
+    except OutputError as error:
+        return _unwritten(error)
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
@@ -83,13 +76,12 @@ def run(arguments: list[str]) -> int:
 
 
 def _refuse(text: str) -> int:
-    print(text.replace("\n", " "), file=sys.stderr)
+    tell(text.replace("\n", " "))
     return 2
 
 
-def _drop_stdout() -> None:
-    """Let what is still buffered go nowhere, so that closing the stream at exit does not fail once more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _unwritten(error: OutputError) -> int:
+    return _refuse(f"raiselens: standard output cannot be written: {error}")
 
 
 if __name__ == "__main__":

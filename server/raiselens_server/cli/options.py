@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from raiselens_server.cli.failure import CommandError
-from raiselens_server.cli.terminal import tell
+from raiselens_server.cli.terminal import tell_once
 from raiselens_server.config import Settings, load_settings, merge
 from raiselens_server.source.interpreter import InterpreterError, build_environment, find_interpreter
+from raiselens_server.source.presence import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -65,7 +67,7 @@ def settings_for(start: Path, flags: dict[str, Any]) -> Settings:
     """The settings in force at `start`, flags over the file's; every problem is told on stderr."""
     loaded = load_settings(start)
     for problem in loaded.problems:
-        tell(f"warning: {problem}")
+        tell_once(f"warning: {problem}")
     given = {key: value for key, value in flags.items() if value}
     merged = merge(loaded.settings, given, source="command line")
     if merged.problems:
@@ -80,7 +82,11 @@ def interpreter_for(start: Path, settings: Settings, where: Where) -> Interprete
     try:
         return find_interpreter(start, named=where.python or settings.python, may_ask=by_user)
     except InterpreterError as error:
-        raise CommandError(str(error)) from error
+        place = None if where.python is not None else settings.place_of("python")
+        if place is None:
+            raise CommandError(f"--python {error}") from error
+        tell_once(f"warning: {place}: {error}; it is left out")
+        return find_interpreter(start)
 
 
 def environment_for(roots: Iterable[Path], interpreter: Interpreter, settings: Settings, where: Where) -> Environment:
@@ -88,22 +94,25 @@ def environment_for(roots: Iterable[Path], interpreter: Interpreter, settings: S
     from raiselens_catalog import stub_roots
 
     extra = where.extra_path or settings.extra_path
+    place = None if where.extra_path else settings.place_of("extra-path")
     for folder in extra:
-        if not folder.is_dir():
-            tell(f"warning: --extra-path {folder}: no such folder")
+        if not is_folder(folder):
+            tell_once(f"warning: {'--extra-path' if place is None else f'{place}:'} {folder}: no such folder")
     return build_environment(interpreter, roots, extra, stub_roots())
 
 
-def open_catalog(workspace: Path | None, files: Sequence[Path]) -> Catalog:
-    """All layers of the catalog; what a user's own file holds wrong is told on stderr, a named file must be right."""
+def open_catalog(settings: Settings, files: Sequence[Path]) -> Catalog:
+    """All layers of the catalog. `files` are those that flags name and must be right; what else is wrong is told."""
     from raiselens_catalog import Catalog, CatalogError
 
     try:
-        catalog = Catalog.open(catalogs=files, workspace=workspace)
+        catalog = Catalog.open(configured=settings.catalogs, catalogs=files, workspace=settings.root)
     except CatalogError as error:
-        raise CommandError(str(error)) from error
+        raise CommandError(f"--catalog {error}") from error
+    place = settings.place_of("catalogs")
     for problem in catalog.problems:
-        tell(f"warning: {problem}")
+        is_set = place is not None and problem.startswith(tuple(map(str, settings.catalogs)))
+        tell_once(f"warning: {place}: {problem}" if is_set else f"warning: {problem}")
     return catalog
 
 
@@ -124,6 +133,20 @@ def print_json(value: Any) -> None:
     import json
 
     print(json.dumps(value, indent=2))
+
+
+def refuse_empty(paths: Iterable[str]) -> None:
+    """Raise a usage error for an empty PATH, as a variable that is not set leaves behind; it is not this folder."""
+    if "" in paths:
+        raise click.UsageError("a PATH is empty; `.` names the working folder")
+
+
+def read_stdin(command: str) -> bytes:
+    """All of standard input. Raises CommandError where it cannot be read, as where it is a folder."""
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise CommandError(f"{command}: standard input: {error.strerror}") from error
 
 
 def split_rules(text: tuple[str, ...]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from raiselens_server.cli.failure import CommandError
 from raiselens_server.cli.options import environment_for, interpreter_for, settings_for
 from raiselens_server.source.files import Skipped, SourceError, decode_source, walk
+from raiselens_server.source.presence import is_folder
 from raiselens_server.source.telling import holds_python
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ STANDARD_INPUT = "-"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Files under one configuration. `named` are the paths that the user gave."""
+    """Files under one configuration. `named` are the paths that the user gave, `catalogs` those of `--catalog`."""
 
     settings: Settings
     environment: Environment
@@ -63,7 +64,7 @@ def make_plan(
     plan = Plan()
     numbers: dict[tuple[Settings, tuple[str, ...]], int] = {}
     starts = [Path(path) for path in paths if path != STANDARD_INPUT]
-    roots = [path for path in starts if path.is_dir()]
+    roots = [path for path in starts if is_folder(path)]
     seen: set[Path] = set()
     for path in paths:
         inside = _stdin_path(standard_input) if path == STANDARD_INPUT else Path(path)
@@ -102,11 +103,12 @@ def _add_standard_input(plan: Plan, number: int, standard_input: tuple[bytes, st
 
 
 def _files_of(path: Path, settings: Settings, exclude: tuple[str, ...], plan: Plan) -> list[Path]:
-    if path.is_dir():
+    if is_folder(path):
         found: list[Path] = []
         for item in walk(path, (*settings.exclude, *exclude), root=settings.root):
             if isinstance(item, Skipped):
-                plan.skipped.append(item)
+                # The named folder itself is no file met on the way.
+                (plan.refused if item.file == str(path) else plan.skipped).append(item)
             else:
                 found.append(item)
         return found
@@ -138,7 +140,6 @@ def _group_of(
     if key not in numbers:
         numbers[key] = len(plan.groups)
         environment = environment_for(roots, interpreter, settings, where)
-        catalogs = (*settings.catalogs, *where.catalog)
         shown = tuple(path for path in named if path != STANDARD_INPUT)
-        plan.groups.append(Group(settings, environment, catalogs, shown))
+        plan.groups.append(Group(settings, environment, where.catalog, shown))
     return numbers[key]

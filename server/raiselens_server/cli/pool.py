@@ -65,9 +65,10 @@ class Checker:
     def catalog(self, number: int) -> Catalog:
         """The catalog of one group."""
         group = self.groups[number]
-        if group.catalogs not in self._catalogs:
-            self._catalogs[group.catalogs] = open_catalog(group.settings.root, group.catalogs)
-        return self._catalogs[group.catalogs]
+        key = (group.settings.root, *group.settings.catalogs, *group.catalogs)
+        if key not in self._catalogs:
+            self._catalogs[key] = open_catalog(group.settings, group.catalogs)
+        return self._catalogs[key]
 
     def check(self, job: Job) -> Outcome:
         """Check one file; a fault of ours in it is told and leaves the other files alone."""
@@ -111,17 +112,16 @@ def check_all(groups: Sequence[Group], jobs: Sequence[Job], processes: int | Non
     count = min(processes or _cores(), max(1, len(jobs)))
     if processes is None and len(jobs) < FEWEST_FOR_PROCESSES:
         count = 1
+    # Catalogs are opened once here, so that what is wrong with one is told once and before any work.
+    checker = Checker(groups)
+    for number in range(len(groups)):
+        checker.catalog(number)
     if count == 1:
-        checker = Checker(groups)
         yield from map(checker.check, jobs)
         return
     size = max(1, min(CHUNK, len(jobs) // (4 * count)))
     chunks = [jobs[start : start + size] for start in range(0, len(jobs), size)]
     context = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
-    # Catalogs are opened once here, so that what is wrong with one is told once and before any work.
-    checker = Checker(groups)
-    for number in range(len(groups)):
-        checker.catalog(number)
     with ProcessPoolExecutor(count, context, _start_worker, (groups,)) as executor:
         try:
             for outcomes in executor.map(_check_chunk, chunks):

@@ -12,7 +12,7 @@ from raiselens_server.cli.fixing import diff_lines
 from raiselens_server.cli.options import open_catalog, record_in
 from raiselens_server.cli.plan import STANDARD_INPUT
 from raiselens_server.cli.pool import path_of
-from raiselens_server.cli.terminal import tell
+from raiselens_server.cli.terminal import tell, tell_lines
 from raiselens_server.error import Foreseen, Severity
 from raiselens_server.foresee import Statistics
 from raiselens_server.present.github import annotation
@@ -25,6 +25,7 @@ from raiselens_server.source.files import Skipped, SourceError, read_source
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from raiselens_catalog import Record
     from raiselens_server.cli.fixing import Repaired
     from raiselens_server.cli.plan import Plan
     from raiselens_server.cli.pool import Outcome
@@ -79,9 +80,7 @@ def print_report(
         case "json":
             print_json(_json(report, shown))
         case "sarif":
-            files = report.plan.groups[0].catalogs if report.plan.groups else ()
-            root = report.plan.groups[0].settings.root if report.plan.groups else None
-            print_json(sarif_log(report.findings, shown, record_in(open_catalog(root, files))))
+            print_json(sarif_log(report.findings, shown, _records(report)))
         case "github":
             for diagnosis in report.findings:
                 print(annotation(diagnosis, shown))
@@ -96,7 +95,7 @@ def _prints_source(report: Report, form: str) -> bool:
         return False
     sys.stdout.write(report.repaired.after.get(job.file, job.source.text))
     for diagnosis in report.findings:
-        tell(plain(finding_text(diagnosis, _reader(report), _shown_paths(report.plan))).rstrip())
+        tell_lines(plain(finding_text(diagnosis, _reader(report), _shown_paths(report.plan))).rstrip())
     return True
 
 
@@ -109,12 +108,20 @@ def _json(report: Report, shown: Callable[[str], str]) -> dict[str, Any]:
         statistics=report.totals() if report.statistics else None,
     )
     if report.repaired is not None:
-        value |= {"fixed": report.repaired.applied}
+        unwritten = [{"file": item.file, "reason": item.reason} for item in report.repaired.errors]
+        value |= {"fixed": report.repaired.applied, "errors": unwritten}
         if report.diff:
             value |= {"diff": plain(diff_lines(report.repaired))}
         elif any(job.source is not None for job in report.plan.jobs):
             value |= {"source": next(iter(report.repaired.after.values()), None)}
     return value
+
+
+def _records(report: Report) -> Callable[[Diagnosis], Record | None]:
+    if not report.plan.groups:
+        return lambda _: None
+    group = report.plan.groups[0]
+    return record_in(open_catalog(group.settings, group.catalogs))
 
 
 def _text(report: Report, shown: Callable[[str], str]) -> Iterator[Line]:

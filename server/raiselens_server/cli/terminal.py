@@ -7,7 +7,9 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from raiselens_server.present.styled import Style
+import click
+
+from raiselens_server.present.styled import Style, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,7 +61,21 @@ def emit_page(markdown: str) -> None:
 
 
 def tell(text: str) -> None:
-    """Print one line of message, apart from the results."""
+    """Print one line of message, apart from the results; control characters, as in names of files, are written out."""
+    print(visible(text), file=sys.stderr, flush=True)
+
+
+def tell_once(text: str) -> None:
+    """`tell` a line that one run of a command may come upon again and again."""
+    context = click.get_current_context(silent=True)
+    told: set[str] = set() if context is None else context.meta.setdefault(f"{__name__}.told", set())
+    if text not in told:
+        told.add(text)
+        tell(text)
+
+
+def tell_lines(text: str) -> None:
+    """Print several lines of message, as they are."""
     print(text, file=sys.stderr, flush=True)
 
 

@@ -19,7 +19,7 @@ from raiselens_server.cli.options import (
     settings_for,
     where_options,
 )
-from raiselens_server.cli.terminal import emit, tell
+from raiselens_server.cli.terminal import emit, tell, tell_lines
 
 if TYPE_CHECKING:
     from raiselens_server.error import Diagnosis
@@ -82,7 +82,7 @@ def command(
     if isinstance(result, VerifyFailure):
         tell(f"raiselens verify: {result.reason}")
         if result.output and form == "text":
-            tell(result.output)
+            tell_lines(result.output)
     elif form == "text":
         _print_report(result, show=show)
     return result.exit_code
@@ -106,7 +106,7 @@ def _finding_at(place: str, where: Where) -> tuple[Project, Diagnosis]:
     settings = settings_for(path, {})
     environment = environment_for([], interpreter_for(path, settings, where), settings, where)
     project = Project(environment, [file])
-    catalog = open_catalog(settings.root, (*settings.catalogs, *where.catalog))
+    catalog = open_catalog(settings, where.catalog)
     found = check(project, catalog, file, text).diagnoses
     at_line = finding_at(found, file, int(number))
     if at_line is not None:

@@ -148,7 +148,7 @@ class Core(Parts):
                 return items
             case Const(value=str() as text):
                 return tuple(Const(c) for c in text)
-            case Const(value=range() as numbers) if len(numbers) <= 1024:
+            case Const(value=range() as numbers) if not numbers[1024:]:
                 return tuple(Const(n) for n in numbers)
             case Ref():
                 match self.contents(value):

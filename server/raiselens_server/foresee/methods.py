@@ -57,6 +57,10 @@ _PURE_STR: Final = frozenset(
 )
 
 
+_LONGEST_TEXT: Final = 1 << 16
+"""Characters of text that are followed; what could be longer is some text."""
+
+
 class Methods(Attributes):
     """Calls methods by name."""
 
@@ -203,6 +207,8 @@ class Methods(Attributes):
                 return self._format(receiver.value, args, keywords)
             constants = [arg.value for arg in args if isinstance(arg, Const)]
             if len(constants) == len(args) and not keywords and method in _PURE_STR:
+                if _could_be_vast(method, receiver.value, constants):
+                    return Opaque("str")
                 try:
                     result = getattr(receiver.value, method)(*constants)
                 except (TypeError, ValueError):
@@ -227,6 +233,8 @@ class Methods(Attributes):
             if index:
                 parts.append(separator)
             parts.extend(strings.str_parts(item, "item"))
+        if sum(len(part) for part in parts if isinstance(part, str)) > _LONGEST_TEXT:
+            return Opaque("str")
         return strings.to_value(strings.merge(parts))
 
     def _format(self, template: str, args: list[Value], keywords: Keywords) -> Value:
@@ -250,3 +258,14 @@ class Methods(Attributes):
         except (ValueError, IndexError):
             return Opaque("str")
         return strings.to_value(strings.merge(parts))
+
+
+def _could_be_vast(method: str, text: str, arguments: list[Any]) -> bool:
+    """Whether a method of `text` could give text longer than any program's own: padded, or with much for little."""
+    match method, arguments:
+        case "zfill", [int() as width]:
+            return width > _LONGEST_TEXT
+        case "replace", [_, str() as new, *_]:
+            return (len(text) + 1) * len(new) > _LONGEST_TEXT
+        case _:
+            return False

@@ -49,6 +49,8 @@ _ARITHMETIC: Final[dict[str, Handler[[Any, Any], Any]]] = {
 }
 _LONGEST: Final = 4096
 _BIGGEST: Final = 1 << 64
+_LONGEST_SUM: Final = 1 << 16
+_MOST_PLACES: Final = 64
 _UNARY_NAMES: Final = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
 
@@ -119,7 +121,7 @@ class Operators(Core):
                 return Const(left**right) if small and abs(left) <= _BIGGEST else Unknown("operator")
             if function is None:
                 return Unknown("operator")
-            if op in {"*", "<<"} and not (_small(left) and _small(right)):
+            if _could_be_vast(op, left, right):
                 return Unknown("operator")
             result = function(left, right)
         except (TypeError, ValueError, ZeroDivisionError, OverflowError):
@@ -169,10 +171,24 @@ class Operators(Core):
         return Unknown("operator")
 
 
-def _small(value: object) -> bool:
-    if isinstance(value, (int, float)):
-        return abs(value) <= _BIGGEST
-    return isinstance(value, (str, bytes)) and len(value) <= _LONGEST
+def _could_be_vast(op: str, left: object, right: object) -> bool:
+    """Whether the result could be larger than any program's own: text repeated, padded or doubled, a number shifted."""
+    match op, left, right:
+        case "*", (str() | bytes()) as text, int() as times:
+            return len(text) * times > _LONGEST
+        case "*", int() as times, (str() | bytes()) as text:
+            return len(text) * times > _LONGEST
+        case "*", (int() | float()), (int() | float()):
+            return not (abs(left) <= _BIGGEST and abs(right) <= _BIGGEST)
+        case "<<", int(), int() as places:
+            return abs(left) > _BIGGEST or places > _MOST_PLACES
+        case "+", (str() | bytes()), (str() | bytes()):
+            return len(left) + len(right) > _LONGEST_SUM
+        case "%", (str() | bytes()) as template, _:
+            text = template if isinstance(template, str) else template.decode("latin-1")
+            return "*" in text or strings.is_wide(text)
+        case _:
+            return False
 
 
 def _number_kind(value: Value) -> str:

@@ -296,7 +296,7 @@ class Project:
             run.block(block, frame)
         except BudgetSpentError:
             run.statistics.undecided["budget"] += 1
-        except RecursionError:
+        except (RecursionError, MemoryError):
             run.statistics.undecided["nesting"] += 1
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values import dims, dtypes
 from raiselens_server.values.lattice import Const, Device, DType, HolePart, Int, Seq, Text
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from raiselens_server.values.lattice import Value
 
 Parts = tuple["str | HolePart", ...]
+
+_WIDE: Final = re.compile(r"\d{4}")
 
 
 def hole(source: str) -> Parts:
@@ -83,7 +86,7 @@ def merge(parts: list[str | HolePart]) -> Parts:
 
 def formatted(value: Value, conversion: str, spec: str | None, source: str) -> Parts:
     """One replacement field of an f-string or of `format`; `spec` None where it is not known."""
-    if spec is None:
+    if spec is None or is_wide(spec):
         return hole(source)
     match conversion:
         case "":
@@ -110,6 +113,11 @@ def formatted(value: Value, conversion: str, spec: str | None, source: str) -> P
         except (ValueError, TypeError):
             return hole(source)
     return hole(source)
+
+
+def is_wide(spec: str) -> bool:
+    """Whether a format spec, or a template with such, asks for text longer than anybody prints."""
+    return _WIDE.search(spec) is not None
 
 
 def to_value(parts: Parts) -> Value:
@@ -140,6 +148,8 @@ def percent(template: str, values: tuple[Value, ...], sources: tuple[str, ...]) 
         if width >= len(rest) or index >= len(values) or rest[0] == "(":
             return None
         kind, spec = rest[width], rest[:width]
+        if is_wide(spec):
+            return None
         rest = rest[width + 1 :]
         value, source = values[index], sources[index]
         index += 1

@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from raiselens_server.fix import EditError, apply_edits
-from raiselens_server.present.styled import Style, line
+from raiselens_server.present.styled import Style, line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,7 +19,8 @@ _STYLES = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.NOTE}
 
 def diff_rows(file: str, before: str, after: str) -> Iterator[Line]:
     """What changed in one file, without line ends."""
-    rows = difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), file, file)
+    name = visible(file)
+    rows = difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
     for number, row in enumerate(rows):
         style = Style.STRONG if number < 2 else _STYLES.get(row[0], Style.PLAIN)
         yield line((style, row.rstrip("\r\n")))

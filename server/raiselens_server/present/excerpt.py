@@ -45,7 +45,7 @@ def excerpts(
     for number, (file, own) in enumerate(files.items()):
         arrow = "-->" if number == 0 else ":::"
         span = own[0].place.span
-        yield line((Style.GUTTER, f"{' ' * gutter}{arrow} "), f"{shown(file)}:{span.line}:{span.column}")
+        yield line((Style.GUTTER, f"{' ' * gutter}{arrow} "), f"{visible(shown(file))}:{span.line}:{span.column}")
         text = read(file)
         if text is not None:
             yield from _excerpt(text.split("\n"), own, gutter)

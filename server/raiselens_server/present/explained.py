@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from raiselens_server.present.text import SEVERITY_STYLE, head, note
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raiselens_catalog import Record
+    from raiselens_catalog import Entry, Record
     from raiselens_server.diagnose import Explained
     from raiselens_server.error import Diagnosis, Frame, Repair
     from raiselens_server.present.observed import Surroundings
@@ -49,7 +50,7 @@ def explained_text(explained: Explained, around: Surroundings) -> Iterator[Line]
     yield from _where(first, explained, record, around)
     yield from _meaning(first, record)
     yield from _fixes(first, record, around)
-    yield from _source(first, record)
+    yield from _source(first, entry)
     if rest:
         yield line()
         yield line((Style.STRONG, "Also in this text"))
@@ -138,12 +139,19 @@ def _how_sure(repair: Repair) -> str:
     return "" if repair.safe else "  (unsafe)"
 
 
-def _source(diagnosis: Diagnosis, record: Record | None) -> Iterator[Line]:
-    if record is None or diagnosis.record is None:
+def _source(diagnosis: Diagnosis, entry: Entry | None) -> Iterator[Line]:
+    if entry is None or diagnosis.record is None:
         return
+    record = entry.record
     if record.github_url:
         yield line((Style.FAINT, f"Source: {visible(record.github_url)}"))
-    yield line((Style.FAINT, f"Rule {record.slug}, record {record.id}: raiselens catalog show {record.id}"))
+    yield line((Style.FAINT, f"Rule {record.slug}, record {record.id}: raiselens catalog show {_key(entry)}"))
+
+
+def _key(entry: Entry) -> str:
+    """What `catalog show` finds a record by: the place of its raise where no catalog holds it."""
+    record = entry.record
+    return shlex.quote(visible(f"{entry.origin}:{record.line_number}")) if entry.on_the_spot else record.id
 
 
 def _section(title: str, text: str | None, *, prose: bool = True) -> Iterator[Line]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -82,7 +83,9 @@ def _result(diagnosis: Diagnosis, rule_index: int, shown: Callable[[str], str]) 
         ],
         "fixes": [_fix(repair, shown) for repair in diagnosis.repairs],
         # The line may move with edits above it; what is called and what it says does not.
-        "partialFingerprints": {"raiselens/v1": hashlib.sha256(identity.encode()).hexdigest()[:16]},
+        "partialFingerprints": {
+            "raiselens/v1": hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        },
         "properties": {"condition": origin.condition, "callee": origin.callee},
     }
 
@@ -118,4 +121,4 @@ def _region(place: Place) -> dict[str, int]:
 def _uri(file: str) -> str:
     """A relative path as a relative reference, an absolute one as a `file:` URI."""
     path = PurePath(file)
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))

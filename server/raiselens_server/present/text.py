@@ -71,7 +71,7 @@ def _guard_place(guard: Frame, shown: Callable[[str], str]) -> str:
         # A stub's own path and line would lead nobody to the library's code.
         kind = "bundled" if stubs == stubs_root() else "built"
         return f"{path.relative_to(stubs).as_posix()}, as its {kind} stub has it"
-    return f"{shown(guard.file)}:{guard.line}"
+    return f"{visible(shown(guard.file))}:{guard.line}"
 
 
 def note(name: str, text: str, more: str = "") -> Line:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import errno
 import io
 import os
 import tempfile
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from pathspec import GitIgnoreSpec
 
 from raiselens_server.config import SettingError, check_pattern
+from raiselens_server.source.presence import is_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,8 +81,18 @@ def read_source(path: str | Path) -> Source:
     return decode_source(Path(path).read_bytes())
 
 
+def check_writable(path: str | Path) -> None:
+    """Raise OSError where `write_atomically` would: for a file that may not be written, or in such a folder."""
+    target = Path(path).resolve()
+    for place in (target, target.parent):
+        if not os.access(place, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+
+
 def write_atomically(path: str | Path, data: bytes) -> None:
     """Replace the content in one step, mode kept: a reader sees the old file or the new one. Raises OSError."""
+    # A file that may not be written could be replaced all the same, where its folder may.
+    check_writable(path)
     # A link stays a link: what it points at is replaced.
     target = Path(path).resolve()
     mode = target.stat().st_mode
@@ -143,7 +155,7 @@ def _specs_above(folder: Path) -> list[tuple[Path, GitIgnoreSpec]]:
     above: list[Path] = []
     for parent in absolute.parents:
         above.append(parent)
-        if (parent / ".git").exists():
+        if is_there(parent / ".git"):
             break
     else:
         return []

@@ -9,6 +9,7 @@ where its files do not tell.
 from __future__ import annotations
 
 import ast
+import fnmatch
 import json
 import os
 import re
@@ -20,12 +21,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raiselens_server.source.environment import Environment
+from raiselens_server.source.presence import is_file, is_folder, is_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 ASK_SECONDS = 15
 LARGEST_FINDER = 1 << 20
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?w?(?:\.exe)?", re.IGNORECASE)
 _LIBRARY = re.compile(r"python3\.(\d+)t?")
 _PROBE = "import json, sys; print(json.dumps([sys.executable, sys.prefix, list(sys.version_info[:2])]))"
 
@@ -61,7 +64,7 @@ def find_interpreter(
     active = environ.get("VIRTUAL_ENV")
     candidates = ([Path(active)] if active else []) + [folder / ".venv" for folder in _upward(start)]
     for prefix in candidates:
-        if (prefix / "pyvenv.cfg").is_file() and (found := _from_prefix(prefix, None, environ)) is not None:
+        if is_file(prefix / "pyvenv.cfg") and (found := _from_prefix(prefix, None, environ)) is not None:
             return found
     return running_interpreter(environ)
 
@@ -84,7 +87,7 @@ def build_environment(
     folders: dict[str, None] = {}
     for root in roots:
         for folder in (root, root / "src"):
-            if folder.is_dir():
+            if is_folder(folder):
                 folders[str(folder.absolute())] = None
     folders.update((str(path.absolute()), None) for path in extra_paths)
     folders.update((path, None) for path in interpreter.paths)
@@ -93,24 +96,26 @@ def build_environment(
 
 def _named(named: str, *, may_ask: bool, environ: Mapping[str, str]) -> Interpreter:
     path = Path(named).expanduser()
-    if not path.exists():
+    if not is_there(path):
         on_path = shutil.which(named, path=environ.get("PATH"))
         if on_path is None:
-            raise InterpreterError(f"--python {named}: no such interpreter or environment")
+            raise InterpreterError(f"{named}: no such interpreter or environment")
         path = Path(on_path)
     path = path.absolute()
-    if path.is_dir():
+    if is_folder(path):
         found = _from_prefix(path, None, environ)
         if found is None:
-            raise InterpreterError(f"--python {named}: this folder holds no site-packages; name its python executable")
+            raise InterpreterError(f"{named}: this folder holds no site-packages; name its python executable")
         return found
     # The link's own place counts first: an environment's `bin/python` points out of the environment.
     for executable in (path, path.resolve()):
+        if not _PYTHON.fullmatch(executable.name):
+            continue
         found = _from_prefix(_prefix_of(executable), _version_in_name(executable.name), environ)
         if found is not None:
             return Interpreter(str(path), found.version, found.paths)
     if not may_ask:
-        raise InterpreterError(f"the setting python = {named!r} does not lie in an environment; name it with --python")
+        raise InterpreterError(f"{named}: its files tell no environment, and only what --python names is asked")
     return _ask(path, environ)
 
 
@@ -118,17 +123,30 @@ def _ask(path: Path, environ: Mapping[str, str]) -> Interpreter:
     """Start the named interpreter, isolated and without `site`, to learn where it lives."""
     try:
         answer = subprocess.run(
-            [path, "-I", "-S", "-c", _PROBE], capture_output=True, timeout=ASK_SECONDS, check=True, text=True
+            [path, "-I", "-S", "-c", _PROBE],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=ASK_SECONDS,
+            check=True,
+            text=True,
         )
         executable, prefix, (major, minor) = json.loads(answer.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise InterpreterError(f"--python {path}: not a Python interpreter ({_first_line(error)})") from error
-    found = _from_prefix(Path(prefix), (major, minor), environ)
+        found = _from_prefix(Path(prefix), (int(major), int(minor)), environ)
+    except (OSError, subprocess.SubprocessError, ValueError, TypeError) as error:
+        raise InterpreterError(f"{path}: not a Python interpreter ({_reason(error)})") from error
     return Interpreter(executable or str(path), (major, minor), found.paths if found is not None else ())
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+def _reason(error: Exception) -> str:
+    match error:
+        case subprocess.TimeoutExpired():
+            return f"no answer in {ASK_SECONDS} s"
+        case subprocess.CalledProcessError(returncode=code):
+            return f"asked for its prefix, it ended with code {code}"
+        case OSError(strerror=str() as reason):
+            return reason
+        case _:
+            return "asked for its prefix, it answered something else"
 
 
 def _prefix_of(executable: Path) -> Path:
@@ -166,7 +184,7 @@ def _from_prefix(prefix: Path, version: tuple[int, int] | None, environ: Mapping
 
 def _executable_in(prefix: Path) -> str | None:
     names = ("bin/python3", "bin/python", "Scripts/python.exe", "python.exe")
-    return next((str(prefix / name) for name in names if (prefix / name).is_file()), None)
+    return next((str(prefix / name) for name in names if is_file(prefix / name)), None)
 
 
 def _read_config(path: Path) -> dict[str, str] | None:
@@ -191,16 +209,25 @@ def _library_folders(prefix: Path, version: tuple[int, int] | None) -> Iterator[
     seen: set[Path] = set()
     for library in ("local/lib", "lib", "lib64"):
         # Where the version is not known the newest comes first.
-        for folder in sorted((prefix / library).glob(pattern), key=_version_key, reverse=True):
+        named = (folder for folder in _entries(prefix / library) if fnmatch.fnmatchcase(folder.name, pattern))
+        for folder in sorted(named, key=_version_key, reverse=True):
             for name in ("site-packages", "dist-packages"):
                 found = folder / name
-                if _LIBRARY.fullmatch(folder.name) and found.is_dir() and found.resolve() not in seen:
+                if _LIBRARY.fullmatch(folder.name) and is_folder(found) and found.resolve() not in seen:
                     seen.add(found.resolve())
                     yield found
     for folder in (prefix / "lib" / "python3" / "dist-packages", prefix / "Lib" / "site-packages"):
-        if folder.is_dir() and folder.resolve() not in seen:
+        if is_folder(folder) and folder.resolve() not in seen:
             seen.add(folder.resolve())
             yield folder
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What lies in `folder`; nothing where it cannot be looked into."""
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _version_key(folder: Path) -> int:
@@ -218,16 +245,13 @@ def _user_folders(version: tuple[int, int], environ: Mapping[str, str]) -> Itera
     """The per-user site-packages, which an installation has and a virtual environment has not."""
     base = environ.get("PYTHONUSERBASE") or (f"{environ['HOME']}/.local" if environ.get("HOME") else None)
     folder = Path(base) / "lib" / f"python{version[0]}.{version[1]}" / "site-packages" if base else None
-    if folder is not None and folder.is_dir():
+    if folder is not None and is_folder(folder):
         yield folder
 
 
 def _linked_folders(site: Path) -> Iterator[str]:
     """The folders that the `.pth` files and editable-install finders of `site` add, in the order `site` adds them."""
-    try:
-        names = sorted(path.name for path in site.iterdir())
-    except OSError:
-        return
+    names = sorted(path.name for path in _entries(site))
     for name in names:
         if name.endswith(".pth") and not name.startswith("."):
             yield from _path_lines(site, site / name)
@@ -247,7 +271,7 @@ def _path_lines(site: Path, path: Path) -> Iterator[str]:
         if not line or line.startswith(("#", "import ", "import\t")):
             continue
         folder = site / line
-        if folder.is_dir():
+        if is_folder(folder):
             yield str(folder.resolve())
 
 
@@ -281,16 +305,16 @@ def _editable_folders(finder: Path) -> Iterator[str]:
 def _holder(package: str, place: Path) -> str | None:
     """The `sys.path` folder under which `place` is imported as `package`; `None` where it has another name on disk."""
     parts = package.split(".")
-    if place.is_dir() and list(place.parts[-len(parts) :]) == parts:
+    if is_folder(place) and list(place.parts[-len(parts) :]) == parts:
         return str(place.parents[len(parts) - 1])
     module = place.with_suffix(".py") if not place.suffix else place
-    if module.is_file() and module.stem == parts[-1] and list(module.parts[-len(parts) : -1]) == parts[:-1]:
+    if is_file(module) and module.stem == parts[-1] and list(module.parts[-len(parts) : -1]) == parts[:-1]:
         return str(module.parents[len(parts) - 1])
     return None
 
 
 def _upward(start: Path) -> Iterator[Path]:
     start = start.absolute()
-    if start.is_dir():
+    if is_folder(start):
         yield start
     yield from start.parents

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from raiselens_server.source import ir
+from raiselens_server.source.lower_expressions import MAX_NESTING
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -16,6 +17,16 @@ Pattern = tuple[Any, ...]
 
 def lower_pattern(lowering: Lowering, node: Node) -> Pattern:
     """Lower one pattern; names that it binds are noted in `lowering`."""
+    if lowering.depth >= MAX_NESTING:
+        return _opaque(lowering, node, node.start_byte - lowering.base, node.end_byte - lowering.base)
+    lowering.depth += 1
+    try:
+        return _pattern(lowering, node)
+    finally:
+        lowering.depth -= 1
+
+
+def _pattern(lowering: Lowering, node: Node) -> Pattern:
     start, end = node.start_byte - lowering.base, node.end_byte - lowering.base
     children = [child for child in node.named_children if child.type != "comment"]
     match node.type:

@@ -8,7 +8,7 @@ import click
 
 from raiselens_server.cli.catalog.shared import show_progress
 from raiselens_server.cli.failure import CommandError
-from raiselens_server.cli.options import Where, interpreter_for, print_json, settings_for
+from raiselens_server.cli.options import Where, interpreter_for, print_json, refuse_empty, settings_for
 
 LANGUAGES = ("python", "cpp")
 
@@ -27,6 +27,7 @@ def command(
     from raiselens_catalog import CatalogError
     from raiselens_catalog.build import build
 
+    refuse_empty(targets)
     languages = [name.strip() for name in language.split(",") if name.strip()]
     unknown = [name for name in languages if name not in LANGUAGES]
     if unknown or not languages:

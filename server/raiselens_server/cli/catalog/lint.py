@@ -8,6 +8,7 @@ import click
 
 from raiselens_server.cli.failure import CommandError
 from raiselens_server.cli.options import print_json, settings_for
+from raiselens_server.source.presence import is_file
 
 
 @click.command(name="lint")
@@ -22,7 +23,7 @@ def command(files: tuple[Path, ...], form: str) -> int:
 
     paths = files or _in_force()
     for path in paths:
-        if not path.is_file():
+        if not is_file(path):
             raise CommandError(f"catalog lint: {path}: no such file; name files of records (.toml, .json, .jsonl)")
     problems = lint_files(paths)
     if form == "json":

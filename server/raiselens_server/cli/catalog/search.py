@@ -8,7 +8,7 @@ import click
 
 from raiselens_server.cli.catalog.shared import catalog_option, open_here
 from raiselens_server.cli.options import print_json
-from raiselens_server.cli.terminal import emit
+from raiselens_server.cli.terminal import emit, tell
 from raiselens_server.present.styled import Style, line, visible
 
 if TYPE_CHECKING:
@@ -22,10 +22,17 @@ if TYPE_CHECKING:
 @catalog_option
 def command(text: tuple[str, ...], limit: int, form: str, catalog: tuple[Path, ...]) -> int:
     """Find the records that hold all words of TEXT. Exit code 1 where there is none."""
-    entries = open_here(catalog).search(" ".join(text), limit)
+    sought = " ".join(text)
+    if not any(map(str.isalnum, sought)):
+        raise click.UsageError(f"{sought!r} holds no word to search for")
+    entries = open_here(catalog).search(sought, limit)
     if form == "json":
         print_json({"schema": 1, "records": [entry.record.to_json() for entry in entries]})
         return 0 if entries else 1
+    if not entries:
+        tell(
+            f"no record holds all of these words: {sought}; give fewer, or build a catalog of the library they are from"
+        )
     for entry in entries:
         record = entry.record
         emit(

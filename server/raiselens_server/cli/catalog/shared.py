@@ -34,7 +34,7 @@ def catalog_option(command: Command) -> Command:
 def open_here(files: tuple[Path, ...]) -> Catalog:
     """The catalog in force in the working folder."""
     settings = settings_for(Path.cwd(), {})
-    return open_catalog(settings.root, (*settings.catalogs, *files))
+    return open_catalog(settings, files)
 
 
 def show_progress() -> Callable[..., None]:
