@@ -134,11 +134,17 @@ class TestWorkers:
             "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
         )
         process = subprocess.Popen(
-            [sys.executable, "-c", heeding, *COMMAND, "check", str(tmp_path), "--jobs", "2"],
+            [sys.executable, "-c", heeding, *COMMAND, "check", "-", str(tmp_path), "--jobs", "2"],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        time.sleep(1.5)
+        assert process.stdin is not None
+        # More than a pipe holds: once all is written the command is at work.
+        process.stdin.write(b"x = 1\n" * 100_000)
+        process.stdin.close()
+        process.stdin = None
+        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)
         assert process.returncode == 130

@@ -43,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.stdout.flush()
     except OutputError as error:
         code = _unwritten(error)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     sys.exit(code)
 
 
