@@ -27,7 +27,9 @@ class Access(Core):
         """`value[index]`."""
         match value:
             case Tensor() | Array():
-                return self.outcome(ops.getitem(value, self.plain(index)), expr, frame, "torch.Tensor.__getitem__")
+                return self.outcome(
+                    ops.getitem(value, self.plain(index)), expr, frame, "torch.Tensor.__getitem__", (value, index)
+                )
             case Seq() | Ref(kind="list"):
                 return self._sequence_item(value, index, expr, frame)
             case Const(value=str() as text):
@@ -180,19 +182,23 @@ class Access(Core):
             "ValueError",
             (message,),
             frame,
-            condition=self.source(frame, target),
+            condition=self._unpacking(frame, target),
             implicit="unpack",
             rule=rule,
             callee="",
             offset=frame.base + (frame.statement[1] if frame.statement is not None else target[1]),
         )
 
+    def _unpacking(self, frame: Frame, target: Expr) -> str:
+        statement = frame.statement
+        return self.source(frame, target if statement is None or statement[0] != ir.ASSIGN else statement)
+
     def _store_item(self, target: Expr, value: Value, frame: Frame, *, augmented: bool) -> None:
         receiver, index = self.evaluate(target[3], frame), self.evaluate(target[4], frame)
         match receiver:
             case Tensor() | Array():
                 outcome = ops.setitem(receiver, self.plain(index), self.plain(value), augmented=augmented)
-                self.outcome(outcome, target, frame, "torch.Tensor.__setitem__")
+                self.outcome(outcome, target, frame, "torch.Tensor.__setitem__", (receiver, index, value))
             case Ref(kind="dict"):
                 contents = self.contents(receiver)
                 if isinstance(contents, DictObject) and contents.items is not None and isinstance(index, (Const, Seq)):

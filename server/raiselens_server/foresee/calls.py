@@ -213,7 +213,7 @@ class Calls(Running):
                 self.escape(value)
             result: Value = Unknown("operation")
         else:
-            result = self.outcome(outcome, expr, frame, name)
+            result = self.outcome(outcome, expr, frame, name, (*plain, *(self.plain(value) for _, value in keywords)))
         if name.endswith("_") and positional and isinstance(positional[0], Tensor):
             self.change_tensor(positional[0], result, frame)
         for out in (value for key, value in keywords if key == "out"):
@@ -228,7 +228,14 @@ class Calls(Running):
             for item in self.items_of(out) or ():
                 self._written(item, Unknown("out"), frame)
 
-    def outcome(self, outcome: ops.Outcome, expr: Expr | None, frame: Frame, callee: str) -> Value:
+    def outcome(
+        self,
+        outcome: ops.Outcome,
+        expr: Expr | None,
+        frame: Frame,
+        callee: str,
+        operands: tuple[Value, ...] = (),
+    ) -> Value:
         """Take what an operation rule says: its value, or its raise."""
         match outcome:
             case ops.Result(value=value, may_raise=may_raise):
@@ -245,6 +252,7 @@ class Calls(Running):
                     implicit="operation",
                     callee=callee,
                     param=param,
+                    operands=operands,
                     offset=None if expr is None else frame.base + expr[1],
                     earlier=outcome.earlier,
                 )

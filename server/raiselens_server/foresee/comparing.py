@@ -78,7 +78,7 @@ class Comparing(Core):
             if isinstance(left, (Seq, Ref)) or isinstance(right, (Seq, Ref)):
                 return Unknown("comparison")
             outcome = ops.binary(op, self.plain(left), self.plain(right), self.ambient)
-            return self.outcome(outcome, expr, frame, f"torch.Tensor.{BINARY_NAMES.get(op, op)}")
+            return self.outcome(outcome, expr, frame, f"torch.Tensor.{BINARY_NAMES.get(op, op)}", (left, right))
         if op in {"==", "!="}:
             answer = self.equal(left, right)
             answer = answer if answer is None or op == "==" else not answer

@@ -98,7 +98,8 @@ class Level:
 class Raising(Exception):  # noqa: N818 it carries an abstract raise, it is no error of ours
     """An exception that is raised for certain on this path.
 
-    `alternatives` are the classes that an undecided guard before it may raise instead. `levels` run outermost first. `implicit`: raised by Python or torch itself, not by a `raise` or `assert`.
+    `alternatives` are the classes that an undecided guard before it may raise instead. `levels` run outermost first.
+    `implicit`: raised by Python or torch itself, not by a `raise` or `assert`; `operands` is then what the operation took.
     """
 
     def __init__(
@@ -113,6 +114,7 @@ class Raising(Exception):  # noqa: N818 it carries an abstract raise, it is no e
         callee: str | None = None,
         param: str | None = None,
         subject: Value | None = None,
+        operands: tuple[Value, ...] = (),
         rule: str | None = None,
         value: Value | None = None,
         offset: int | None = None,
@@ -127,6 +129,7 @@ class Raising(Exception):  # noqa: N818 it carries an abstract raise, it is no e
         self.callee = callee
         self.param = param
         self.subject = subject
+        self.operands = operands
         self.rule = rule
         self.alternatives: tuple[Class | str, ...] = ()
         self.earlier = earlier

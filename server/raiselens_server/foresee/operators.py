@@ -70,7 +70,7 @@ class Operators(Core):
             case Int(dim=dim) if kind == "-":
                 return Int(dims.scale(dim, -1))  # type: ignore[arg-type]
             case Tensor() | Array():
-                return self.outcome(ops.unary(kind, value), expr, frame, f"torch.Tensor.{_UNARY_NAMES[kind]}")
+                return self.outcome(ops.unary(kind, value), expr, frame, f"torch.Tensor.{_UNARY_NAMES[kind]}", (value,))
             case _:
                 return Unknown("operator")
 
@@ -83,7 +83,7 @@ class Operators(Core):
         left, right = self.as_size(left), self.as_size(right)
         if isinstance(left, (Tensor, Array)) or isinstance(right, (Tensor, Array)):
             outcome = ops.binary(op, self.plain(left), self.plain(right), self.ambient)
-            return self.outcome(outcome, expr, frame, f"torch.Tensor.{BINARY_NAMES.get(op, op)}")
+            return self.outcome(outcome, expr, frame, f"torch.Tensor.{BINARY_NAMES.get(op, op)}", (left, right))
         match left, right:
             case (Const(value=a), Const(value=b)):
                 return self._constants(op, a, b)

@@ -51,7 +51,9 @@ class Parts:
         """`left op right`."""
         raise NotImplementedError
 
-    def outcome(self, outcome: ops.Outcome, expr: Expr, frame: Frame, callee: str) -> Value:
+    def outcome(
+        self, outcome: ops.Outcome, expr: Expr, frame: Frame, callee: str, operands: tuple[Value, ...] = ()
+    ) -> Value:
         """Take what an operation rule says."""
         raise NotImplementedError
 

@@ -206,7 +206,8 @@ class Project:
                     guard.frame.module.path,
                     guard.at,
                 )
-                findings.setdefault(key, finding)
+                if key not in findings or finding.known > findings[key].known:
+                    findings[key] = finding
         kept = {f.error: f for f in findings.values() if f.call.frame.module.path == module.path}
         self._findings[module.path] = kept
         ordered = sorted(kept, key=lambda error: (error.frames[0].line, error.message))

@@ -26,12 +26,12 @@ from raiselens_server.values import dims, dtypes
 from raiselens_server.values.lattice import Const, Ref, Tensor, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from raiselens_server.foresee.frames import Frame, Level, Raising
     from raiselens_server.foresee.scopes import Scopes
     from raiselens_server.source.ir import Expr, Stmt
-    from raiselens_server.values.lattice import Site
+    from raiselens_server.values.lattice import Site, Value
     from raiselens_server.values.ops import Ambient
 
 
@@ -42,6 +42,13 @@ class Finding:
     error: RaisedError
     raising: Raising
     level: int
+
+    @property
+    def known(self) -> tuple[bool, int]:
+        """How much this run knew of what will be said; of two runs that meet the same raise the greater counts."""
+        origin = self.error.origin
+        assert isinstance(origin, Foreseen)  # noqa: S101 this is where they are made
+        return origin.message_certain, -len(origin.holes)
 
     @property
     def call(self) -> Level:
@@ -194,16 +201,50 @@ class RootRun(Run):
         return None
 
     def _related(self, raising: Raising, level: int, param: str | None) -> tuple[Related, ...]:
-        if param is None or level + 1 >= len(raising.levels):
-            return ()
-        value = raising.levels[level + 1].frame.variables.get(param)
-        if not isinstance(value, Tensor):
-            return ()
-        site, text = deciding_site(value, raising.condition)
-        module = None if site is None else self.scopes.module_at(site.file)
-        if site is None or module is None or not self.named(site.file):
-            return ()
-        return (Related(Place(site.file, module.span(site.start, site.end)), f"`{param}` {text} here"),)
+        """Where the value was made that the guard is about, then the calls that led to the statement, innermost first."""
+        made = {
+            place: text
+            for site, text in self._made(raising, level, param)
+            if (place := self._named_place(site)) is not None and not _within(site, raising.levels[level])
+        }
+        return (*(Related(place, text) for place, text in made.items()), *self._callers(raising, level))
+
+    def _callers(self, raising: Raising, level: int) -> Iterator[Related]:
+        for index in range(level - 1, -1, -1):
+            outer, entered = raising.levels[index], raising.levels[index + 1].frame
+            if entered.function is not None and not entered.function.unit.parameters:
+                # Nothing came in, so the calls above decided nothing.
+                return
+            if outer.statement is not raising.levels[level].statement and self.named(outer.frame.module.path):
+                yield Related(statement_place(outer), f"called from here, in {outer.frame.qualname}")
+
+    def _made(self, raising: Raising, level: int, param: str | None) -> Iterator[tuple[Site, str]]:
+        values: tuple[Value | None, ...] = raising.operands
+        name = ""
+        if not values and param is not None and level + 1 < len(raising.levels):
+            values = (raising.levels[level + 1].frame.variables.get(param),)
+            name = f"`{param}` "
+        for value in values:
+            if isinstance(value, Tensor):
+                site, text = deciding_site(value, raising.condition)
+                if site is not None:
+                    yield site, f"{name}{text} here"
+
+    def _named_place(self, site: Site) -> Place | None:
+        module = self.scopes.module_at(site.file)
+        if module is None or not self.named(site.file):
+            return None
+        return Place(site.file, module.span(site.start, site.end))
+
+
+def _within(site: Site, level: Level) -> bool:
+    """Whether a site lies in the statement that is reported, which is shown anyway."""
+    frame, statement = level.frame, level.statement
+    if statement is None or site.file != frame.module.path:
+        return False
+    start: int = frame.base + statement[1]
+    end: int = frame.base + statement[2]
+    return start <= site.start and site.end <= end
 
 
 def _is_matched(test: Expr, guard: Level) -> bool:

@@ -48,8 +48,7 @@ def head(word: str, style: Style, said: str) -> Iterator[Line]:
 
 def _notes(diagnosis: Diagnosis, origin: Foreseen, shown: Callable[[str], str]) -> Iterator[Line]:
     error = diagnosis.error
-    # Where there is no message the condition is the headline.
-    if origin.condition and error.message:
+    if origin.condition and origin.condition not in headline(error):
         yield note("guard", visible(origin.condition))
     if len(error.frames) > 1:
         guard = error.frames[-1]
