@@ -202,12 +202,12 @@ class RootRun(Run):
 
     def _related(self, raising: Raising, level: int, param: str | None) -> tuple[Related, ...]:
         """Where the value was made that the guard is about, then the calls that led to the statement, innermost first."""
-        made = {
+        decided = {
             place: text
-            for site, text in self._made(raising, level, param)
+            for site, text in self._origins(raising, level, param)
             if (place := self._named_place(site)) is not None and not _within(site, raising.levels[level])
         }
-        return (*(Related(place, text) for place, text in made.items()), *self._callers(raising, level))
+        return (*(Related(place, text) for place, text in decided.items()), *self._callers(raising, level))
 
     def _callers(self, raising: Raising, level: int) -> Iterator[Related]:
         for index in range(level - 1, -1, -1):
@@ -218,7 +218,7 @@ class RootRun(Run):
             if outer.statement is not raising.levels[level].statement and self.named(outer.frame.module.path):
                 yield Related(statement_place(outer), f"called from here, in {outer.frame.qualname}")
 
-    def _made(self, raising: Raising, level: int, param: str | None) -> Iterator[tuple[Site, str]]:
+    def _origins(self, raising: Raising, level: int, param: str | None) -> Iterator[tuple[Site, str]]:
         values: tuple[Value | None, ...] = raising.operands
         name = ""
         if not values and param is not None and level + 1 < len(raising.levels):
