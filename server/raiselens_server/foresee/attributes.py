@@ -260,7 +260,10 @@ class Attributes(Core):
             if not contents.exact:
                 return Unknown("virtual")
             return self._descriptor(member[0].target, ref, frame)
-        if member is not None and isinstance(member[0], Ref) and member[0].kind == "instance":
+        if member is not None and (
+            (isinstance(member[0], Ref) and member[0].kind == "instance")
+            or (isinstance(member[0], Unknown) and member[0].cause == "decorator")
+        ):
             # An object in the class body may be a descriptor, which decides what is read.
             return Unknown("descriptor")
         if found is not None:
@@ -381,6 +384,8 @@ class Attributes(Core):
         match receiver:
             case Ref(kind="instance"):
                 contents = self.contents(receiver)
+                if self._stores_itself(receiver, name, value, frame):
+                    return
                 if isinstance(contents, InstanceObject):
                     kept = tuple((known, old) for known, old in contents.attributes if known != name)
                     self.heap[receiver.uid] = InstanceObject((*kept, (name, value)), contents.exact, contents.open)
@@ -393,6 +398,24 @@ class Attributes(Core):
             case _:
                 self.escape(receiver)
                 self.escape(value)
+
+    def _stores_itself(self, receiver: Ref, name: str, value: Value, frame: Frame) -> bool:
+        """Whether the class decides what a store does, by a property or a descriptor; a setter is run."""
+        cls = receiver.cls
+        member = self.find_member(cls, name) if isinstance(cls, Class) else None
+        match member:
+            case (Callable(target=Wrapped(kind="property", setter=setter)), _):
+                if setter is None:
+                    self.escape(receiver)
+                else:
+                    self.call(setter, [receiver, value], [], frame)
+                return True
+            case (Unknown(cause="decorator"), _) | (Ref(kind="instance"), _):
+                self.escape(receiver)
+                self.escape(value)
+                return True
+            case _:
+                return False
 
 
 def is_assigned(module: Module, name: str) -> bool:

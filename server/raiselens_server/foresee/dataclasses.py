@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raiselens_server.foresee.attributes import Attributes
@@ -55,7 +56,8 @@ class DataClasses(Attributes):
             if text.endswith("KW_ONLY"):
                 keyword_only = True
                 continue
-            found.append(self._field(cls, name, default, keyword_only=keyword_only))
+            field = self._field(cls, name, default, keyword_only=keyword_only)
+            found.append(replace(field, init_only="InitVar" in text))
         return found
 
     def _field(self, cls: Class, name: str, default: Expr | None, *, keyword_only: bool) -> DataField:
@@ -112,14 +114,18 @@ class DataClasses(Attributes):
         if isinstance(bound, BindingFailure):
             raise binding_error(bound, frame, f"{cls.dotted}.{name}")
         self.statistics.resolved += 1
+        handed: list[Value] = []
         for field in fields:
             value = bound.values.get(field.name)
             if value is None:
                 value = Unknown("starred") if field.name in bound.unsure else self._default(field)
+            if field.init_only:
+                handed.append(value)
+                continue
             self.store_attribute(ref, field.name, value, frame)
         member = self.find_member(cls, "__post_init__")
         if member is not None and isinstance(member[0], Callable) and isinstance(member[0].target, Function):
-            self.call(Callable(member[0].target, "__post_init__"), [ref], [], frame)
+            self.call(Callable(member[0].target, "__post_init__"), [ref, *handed], [], frame)
         return ref
 
     def _default(self, field: DataField) -> Value:

@@ -170,8 +170,26 @@ class Decorators(Attributes):
             case _:
                 return Kept.UNKNOWN
 
+    def _accessor(self, value: Value, decorator: Expr, frame: Frame) -> Value:
+        """`@size.setter`: the property with this setter."""
+        try:
+            known = self.evaluate(decorator[3], frame)
+        except Raising:
+            return Unknown("decorator")
+        if not isinstance(known, Callable) or not isinstance(known.target, Wrapped):
+            return Unknown("decorator")
+        match decorator[4]:
+            case "setter":
+                return Callable(replace(known.target, setter=value), known.name)
+            case "getter":
+                return Callable(replace(known.target, function=value), known.name)
+            case _:
+                return known
+
     def _decorated(self, value: Value, decorator: Expr, frame: Frame) -> Value:
         called = decorator[0] == ir.CALL
+        if decorator[0] == ir.ATTRIBUTE and decorator[4] in {"setter", "getter", "deleter"}:
+            return self._accessor(value, decorator, frame)
         try:
             function = self.evaluate(decorator[3] if called else decorator, frame)
         except Raising:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raiselens_server.foresee import exceptions, strings
-from raiselens_server.foresee.attributes import MODULE_CLASS, UNKNOWN_BASE, Attributes
+from raiselens_server.foresee.attributes import MODULE_CLASS, UNKNOWN_BASE, Attributes, is_assigned
 from raiselens_server.foresee.binding import Arguments, with_receiver
 from raiselens_server.foresee.dataclasses import DataClasses
 from raiselens_server.foresee.frames import Frame, Raising
@@ -45,7 +45,7 @@ class Instances(DataClasses, Attributes):
 
     def _made(self, cls: Class, arguments: Arguments, frame: Frame, expr: Expr | None, *, volatile: bool) -> Value:
         order = self.order(cls)
-        if UNKNOWN_BASE in order or any(name == "metaclass" for name, _ in cls.unit.keywords):
+        if UNKNOWN_BASE in order or any(isinstance(base, Class) and has_metaclass(base) for base in order):
             return self.not_followed(arguments, "unknown-base")
         if self.is_enum(cls) or self.find_own(cls, "__new__"):
             return self.not_followed(arguments, "constructor")
@@ -99,6 +99,12 @@ class Instances(DataClasses, Attributes):
             self.escape(ref)
             return self.not_followed(arguments, "virtual")
         name = "forward" if self.is_module_class(cls) and not self.find_own(cls, "__call__") else "__call__"
+        if name == "forward":
+            own = contents.get(name)
+            if own is not None:
+                return self.apply(own, arguments, frame, expr)
+            if contents.open and is_assigned(frame.module, name):
+                return self.not_followed(arguments, "shadowed")
         member = self.find_member(cls, name)
         if member is not None and isinstance(member[0], Callable) and isinstance(member[0].target, Function):
             return self.invoke(member[0].target, with_receiver(ref, arguments), frame, expr)
@@ -149,3 +155,8 @@ class Instances(DataClasses, Attributes):
                 return strings.to_value(self.text_of(single, "s", "", "message"))
             case _:
                 return strings.to_value(strings.repr_parts(self.printable(arguments), "args"))
+
+
+def has_metaclass(cls: Class) -> bool:
+    """Whether a class names a metaclass, other than the one of abstract classes, which makes instances as usual."""
+    return any(name == "metaclass" and "ABCMeta" not in str(value) for name, value in cls.unit.keywords)

@@ -62,7 +62,10 @@ class Class:
 
 @dataclass(frozen=True, slots=True)
 class DataField:
-    """A field of a dataclass or NamedTuple; `default` is an expression of the class body."""
+    """A field of a dataclass or NamedTuple; `default` is an expression of the class body.
+
+    `init_only`: it is handed to `__post_init__` and not kept.
+    """
 
     name: str
     default: Expr | None
@@ -70,6 +73,7 @@ class DataField:
     factory: bool = False
     init: bool = True
     keyword_only: bool = False
+    init_only: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -89,10 +93,11 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Wrapped:
-    """A class member behind a descriptor. `kind`: `property`, `staticmethod` or `classmethod`."""
+    """A class member behind a descriptor. `kind`: `property`, `staticmethod` or `classmethod`; a property's `setter`."""
 
     kind: str
     function: Value
+    setter: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)

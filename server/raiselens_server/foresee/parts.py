@@ -39,6 +39,10 @@ class Parts:
         """Call a value with known argument structure."""
         raise NotImplementedError
 
+    def apply(self, function: Value, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
+        """Call `function`; `expr` is the call expression, where there is one."""
+        raise NotImplementedError
+
     def load_attribute(self, value: Value, name: str, frame: Frame, expr: Expr | None = None) -> Value:
         """`value.name`."""
         raise NotImplementedError

@@ -16,6 +16,7 @@ from raiselens_server.foresee.run import Run
 from raiselens_server.foresee.scopes import STATIC_DEPTH, Scopes
 from raiselens_server.foresee.statistics import Statistics
 from raiselens_server.source import ir, units
+from raiselens_server.source.generated import is_template
 from raiselens_server.source.module import flatten
 from raiselens_server.source.resolve import Resolver
 from raiselens_server.values import dtypes
@@ -216,6 +217,8 @@ class Project:
     # Roots
 
     def _roots(self, module: Module) -> Iterator[RootRun]:
+        if is_template(module.path):
+            return
         yield self._top_level(module, RootRun)
         for unit, owner in functions_of(module.block, None, module):
             yield self._function(module, unit, owner, RootRun)

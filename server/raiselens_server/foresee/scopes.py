@@ -293,6 +293,8 @@ class Scopes:
                     if alias == name:
                         return self.import_from(module, statement[3], statement[4], original, static)
                 return Unknown("import")
+            case ir.ASSIGN | ir.ANNOTATED if module.rewritten:
+                return Unknown("global")
             case ir.ASSIGN | ir.ANNOTATED:
                 return self._assigned(statement, name, frame, static)
             case _:

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 _GLOBAL_LINE: Final = re.compile(rb"global(?:[ \t]|\\\r?\n)+((?:[\w, \t]|\\\r?\n)+)")
 
+_GLOBALS_STORE: Final = re.compile(
+    rb"\bglobals\(\)\s*(?:\[[^\]\n]*\]\s*[-+*/|&]?=[^=]|\.\s*(?:update|setdefault|pop)\b)"
+    rb"|\bsetattr\(\s*sys\.modules\[__name__\]"
+)
+
 
 class Module:
     """A parsed file.
@@ -95,6 +100,11 @@ class Module:
             listed = match.group(1).decode("utf-8", "replace").replace("\\", " ")
             names.update(name.strip() for name in listed.split(","))
         return frozenset(names)
+
+    @cached_property
+    def rewritten(self) -> bool:
+        """Whether some code stores to its globals as a dict: any name bound by an assignment may have another value."""
+        return _GLOBALS_STORE.search(self.source) is not None
 
     @cached_property
     def patched(self) -> frozenset[str]:
