@@ -178,7 +178,7 @@ class Access(Core):
             rule = "unpack-not-enough"
             least = "at least " if starred else ""
             message = f"not enough values to unpack (expected {least}{want}, got {have})"
-        raise Raising(
+        raising = Raising(
             "ValueError",
             (message,),
             frame,
@@ -188,6 +188,8 @@ class Access(Core):
             callee="",
             offset=frame.base + (frame.statement[1] if frame.statement is not None else target[1]),
         )
+        raising.assumed, raising.wanted = frame.assumed, None if starred else want
+        raise raising
 
     def _unpacking(self, frame: Frame, target: Expr) -> str:
         statement = frame.statement

@@ -9,6 +9,7 @@ from raiselens_server.foresee import exceptions
 from raiselens_server.foresee.core import Core
 from raiselens_server.foresee.frames import Frame, Raising
 from raiselens_server.foresee.objects import (
+    Assumed,
     Bound,
     Class,
     EnumMember,
@@ -16,6 +17,7 @@ from raiselens_server.foresee.objects import (
     InstanceObject,
     ModuleObject,
     Super,
+    Virtual,
     Wrapped,
 )
 from raiselens_server.source import ir
@@ -163,8 +165,12 @@ class Attributes(Core):
     def find_member(self, cls: Class, name: str, after: Class | None = None) -> tuple[Value, Class | str] | None:
         """A class attribute by MRO and the class that has it; `(Unknown, "?")` where an unknown base may."""
         order = self.order(cls)
-        start = order.index(after) + 1 if after is not None and after in order else 0
-        for base in order[start:]:
+        if after is not None:
+            places = [i for i, base in enumerate(order) if isinstance(base, Class) and base.unit is after.unit]
+            if not places:
+                return Unknown("super"), UNKNOWN_BASE
+            order = order[places[0] + 1 :]
+        for base in order:
             if isinstance(base, str):
                 if base in _PLAIN_BASES:
                     if base in exceptions.BUILTIN and name in {"__init__", "args"}:
@@ -257,9 +263,9 @@ class Attributes(Core):
         found = contents.get(name)
         member = self.find_member(cls, name) if isinstance(cls, Class) else None
         if member is not None and isinstance(member[0], Callable) and isinstance(member[0].target, Wrapped):
-            if not contents.exact:
-                return Unknown("virtual")
-            return self._descriptor(member[0].target, ref, frame)
+            if contents.exact:
+                return self._descriptor(member[0].target, ref, frame)
+            return self._virtual_descriptor(member[0].target, ref, name)
         if member is not None and (
             (isinstance(member[0], Ref) and member[0].kind == "instance")
             or (isinstance(member[0], Unknown) and member[0].cause == "decorator")
@@ -272,18 +278,22 @@ class Attributes(Core):
             return Callable(Bound(f"{cls}.{name}", ref), name)
         if name == "__dict__":
             self.escape(ref)
-        if name == "__dict__" or member is None:
+        if name == "__dict__":
             return Unknown("attribute")
-        if not contents.exact:
-            return Unknown("virtual")
+        stored = self.field(ref, cls, name, exact=contents.exact) if contents.open else None
+        if stored is not None:
+            return stored
+        if member is None:
+            return Unknown("attribute")
         value = member[0]
         if isinstance(value, Callable) and contents.open and is_assigned(frame.module, name):
             return Unknown("shadowed")
+        of_field = any(field.name == name for field in self.data_fields(cls) or ())
+        if not contents.exact:
+            return Unknown("virtual") if of_field else self._virtual(value, ref, Assumed(cls, name))
         if isinstance(value, Callable) and isinstance(value.target, Function):
             # A generated constructor puts a field's default on the instance, where a function is bound to nobody.
-            fields = self.data_fields(cls) or ()
-            bound = not any(field.name == name for field in fields)
-            return Callable(Bound(value.target, ref), value.name) if bound else value
+            return value if of_field else Callable(Bound(value.target, ref), value.name)
         if isinstance(value, Named):
             return Callable(Bound(value.name, ref), name)
         return Unknown("class-default") if contents.open else value
@@ -297,6 +307,21 @@ class Attributes(Core):
             case _:
                 cls = Callable(ref.cls, "cls")
                 return self._bind(wrapped.function, cls)
+
+    def _virtual(self, value: Value, receiver: Value | None, assumed: Assumed) -> Value:
+        """A method of an object that may be of a derived class; its data may be anything there."""
+        if isinstance(value, Callable) and isinstance(value.target, Function):
+            return Callable(Virtual(value.target, receiver, assumed), value.name)
+        return Unknown("virtual")
+
+    def _virtual_descriptor(self, wrapped: Wrapped, ref: Ref, name: str) -> Value:
+        match wrapped.kind:
+            case "classmethod":
+                return self._virtual(wrapped.function, Unknown("class"), Assumed(ref.cls, name))
+            case "staticmethod":
+                return self._virtual(wrapped.function, None, Assumed(ref.cls, name))
+            case _:
+                return Unknown("virtual")
 
     def _bind(self, function: Value, receiver: Value) -> Value:
         if isinstance(function, Callable) and isinstance(function.target, Function):
@@ -326,7 +351,10 @@ class Attributes(Core):
                 return {"name": Const(member), "value": inner, "_value_": inner}.get(name, Unknown("enum"))
             case Super(after=after, receiver=receiver):
                 return self._super_attribute(after, receiver, name)
-            case Bound(function=Function() as function) if name in {"__name__", "__qualname__"}:
+            case Bound(function=Function() as function) | Virtual(function=function) if name in {
+                "__name__",
+                "__qualname__",
+            }:
                 return Const(function.unit.name)
             case _:
                 return Unknown("attribute")
@@ -358,11 +386,12 @@ class Attributes(Core):
         cls = receiver.cls if isinstance(receiver, Ref) else getattr(receiver, "target", None)
         if not isinstance(cls, Class):
             return Unknown("super")
+        member = self.find_member(cls, name, after)
         if isinstance(receiver, Ref):
             contents = self.contents(receiver)
             if isinstance(contents, InstanceObject) and not contents.exact:
-                return Unknown("virtual")
-        member = self.find_member(cls, name, after)
+                value = Unknown("virtual") if member is None else member[0]
+                return self._virtual(value, receiver, Assumed(cls, name, after))
         if member is None:
             return Callable(Bound(f"object.{name}", receiver), name)
         value, owner = member

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.foresee import exceptions
-from raiselens_server.foresee.binding import Arguments, BindingFailure, bind, with_receiver
+from raiselens_server.foresee.binding import Arguments, BindingFailure, Bindings, bind, with_receiver
 from raiselens_server.foresee.core import MAX_DEPTH
 from raiselens_server.foresee.frames import Frame, Raising, binding_error
 from raiselens_server.foresee.objects import (
@@ -19,6 +19,7 @@ from raiselens_server.foresee.objects import (
     Partial,
     Pending,
     Super,
+    Virtual,
     Wrapped,
 )
 from raiselens_server.foresee.running import BUSY, Running, callee_frame
@@ -134,6 +135,8 @@ class Calls(Running):
                 return self.invoke(target, arguments, frame, expr)
             case Callable(target=Bound(function=Function() as target, receiver=receiver)):
                 return self.invoke(target, with_receiver(receiver, arguments), frame, expr)
+            case Callable(target=Virtual() as virtual):
+                return self.call_virtual(virtual, arguments, frame, expr)
             case Callable(target=Bound(function=str() as name, receiver=receiver)):
                 return self._method(name, receiver, arguments, frame, expr)
             case Callable(target=Class() as cls):
@@ -288,14 +291,10 @@ class Calls(Running):
     def invoke(self, function: Function, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
         """Bind and run a function of followed source."""
         unit = function.unit
-        bound = bind(unit, arguments)
-        if isinstance(bound, BindingFailure):
-            raise binding_error(bound, frame, function.dotted, f"def {unit.name}{self.signature(function)}")
-        self.statistics.resolved += 1
-        if expr is not None:
-            self.followed.add(frame.base + expr[1])
+        bound = self.bound(function, arguments, frame, expr)
         if not self.deep and not self._worth_running(unit, bound.values):
-            return self.not_followed(arguments, "no-facts")
+            self.not_followed(arguments, "no-facts")
+            return self.returned(function, frame, expr, "no-facts")
         if frame.depth >= MAX_DEPTH or self._recursion(function, frame) >= RECURSION_LIMIT:
             return self.not_followed(arguments, "depth")
         values = dict(bound.values)
@@ -321,6 +320,17 @@ class Calls(Running):
             return Unknown("recursion")
         frame.unsure = frame.unsure or known.unsure
         return known.value
+
+    def bound(self, function: Function, arguments: Arguments, frame: Frame, expr: Expr | None) -> Bindings:
+        """Bind the arguments of a call. Raises the TypeError of those that do not fit."""
+        bound = bind(function.unit, arguments)
+        if isinstance(bound, BindingFailure):
+            condition = f"def {function.unit.name}{self.signature(function)}"
+            raise binding_error(bound, frame, function.dotted, condition, arguments)
+        self.statistics.resolved += 1
+        if expr is not None:
+            self.followed.add(frame.base + expr[1])
+        return bound
 
     def signature(self, function: Function) -> str:
         """The parameter list as written, on one line."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raiselens_server.foresee.core import Core
-from raiselens_server.foresee.objects import Bound, Class, Function, Partial, Pending, Super, Wrapped
+from raiselens_server.foresee.objects import Bound, Class, Function, Partial, Pending, Super, Virtual, Wrapped
 from raiselens_server.source.bindings import names_read
 from raiselens_server.source.units import ClassUnit, FunctionUnit
 from raiselens_server.values.lattice import Callable, Ref, Seq
@@ -29,6 +29,8 @@ class Captures(Core):
                 return (receiver, *(self.reached_from(function) if isinstance(function, Function) else ()))
             case Super(receiver=receiver):
                 return (receiver,)
+            case Virtual(receiver=receiver):
+                return () if receiver is None else (receiver,)
             case Partial(function=function, positional=positional, keywords=keywords):
                 return (function, *positional, *(value for _, value in keywords))
             case Pending(function=function, arguments=arguments):
@@ -52,7 +54,7 @@ class Captures(Core):
 
 def _has_state(target: object) -> bool:
     """Whether a captured callable captures something itself."""
-    return isinstance(target, (Bound, Partial)) or (
+    return isinstance(target, (Bound, Virtual, Partial)) or (
         isinstance(target, (Function, Class)) and target.closure is not None
     )
 

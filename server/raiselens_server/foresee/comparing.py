@@ -185,7 +185,8 @@ class Comparing(Core):
             case (DType(names=a), DType(names=b)):
                 return self.equal(left, right)
             case (Ref(), Ref()):
-                return left == right
+                # What a field holds may have been read before, or be held elsewhere too.
+                return None if left.uid in self.assumed or right.uid in self.assumed else left == right
             case (Callable(), Callable()) | (Named(), Named()):
                 return True if left == right else None
             case _:

@@ -18,6 +18,7 @@ from raiselens_server.foresee.objects import (
     InstanceObject,
     ListObject,
     SetObject,
+    Virtual,
 )
 from raiselens_server.foresee.parts import Parts
 from raiselens_server.foresee.statistics import Statistics
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     from raiselens_server.error import RaisedError
     from raiselens_server.foresee.frames import Frame
-    from raiselens_server.foresee.objects import Class, HeapObject
+    from raiselens_server.foresee.objects import Assumed, Class, HeapObject
     from raiselens_server.foresee.scopes import Scopes
     from raiselens_server.source.ir import Expr
     from raiselens_server.values.ops import Ambient
@@ -78,6 +79,8 @@ class Core(Parts):
         self.live: dict[str, Frame] = {}
         self.followed: set[int] = set()
         self.escaped: set[int] = set()
+        self.assumed: dict[int, Assumed] = {}
+        self.field_values: dict[tuple[int, str], Value] = {}
         self.replaced: frozenset[str] = frozenset()
         self.deep = False
         self.changed_tensors = 0
@@ -227,8 +230,8 @@ class Core(Parts):
     def truth(self, value: Value) -> bool | None:
         """What `bool(value)` must be; containers by what they hold."""
         match value:
-            case Ref(kind="instance") | Callable(target=Bound(function=str())):
-                # An attribute of a builtin that no rule knows is taken for a method, which it need not be.
+            case Ref(kind="instance") | Callable(target=Bound(function=str()) | Virtual()):
+                # An attribute of a builtin that no rule knows, or of a derived class, need not be the method it is taken for.
                 return None
             case Named(name="typing.TYPE_CHECKING" | "typing_extensions.TYPE_CHECKING"):
                 return False
@@ -300,6 +303,7 @@ class Core(Parts):
                 raised.append(raising)
                 self.heap = heap
         if not results:
+            raised[0].earlier = raised[0].earlier or any(other.message != raised[0].message for other in raised)
             raise raised[0]
         if raised:
             frame.unsure = True

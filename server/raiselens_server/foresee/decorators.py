@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from raiselens_server.foresee import shields
 from raiselens_server.foresee.attributes import Attributes
 from raiselens_server.foresee.frames import Frame, Raising
-from raiselens_server.foresee.objects import Class, Function, InstanceObject, Wrapped
+from raiselens_server.foresee.objects import Bound, Class, Function, InstanceObject, Wrapped
 from raiselens_server.foresee.shields import Around, Kept
 from raiselens_server.source import ir
 from raiselens_server.values.lattice import (
@@ -38,6 +38,14 @@ _KEPT_DECORATORS: Final = frozenset(
         "torch.compiler.disable",
         "torch.jit.ignore",
         "torch.jit.unused",
+        "torch.compile",
+        "torch.amp.custom_fwd",
+        "torch.amp.custom_bwd",
+        "torch.cuda.amp.custom_fwd",
+        "torch.cuda.amp.custom_bwd",
+        "torch._dynamo.disable",
+        "typing.runtime_checkable",
+        "typing_extensions.runtime_checkable",
     }
 )
 """Decorators that give back something called the same way."""
@@ -213,7 +221,7 @@ class Decorators(Attributes):
                 if isinstance(value, Callable) and isinstance(value.target, Function):
                     return Callable(replace(value.target, manager=True), value.name)
                 return Unknown("decorator")
-            case Callable(target=Function() | Class()):
+            case Callable(target=Function() | Class() | Bound()):
                 try:
                     if called:
                         function = self.evaluate(decorator, frame)

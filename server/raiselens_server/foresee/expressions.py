@@ -175,7 +175,8 @@ class Expressions(Core):
         value = self.evaluate(expr[3], frame)
         if isinstance(value, Callable) and isinstance(value.target, Pending) and not value.target.generator:
             return self.run_pending(value.target, frame)
-        return Unknown("await")
+        # What is known of a call that was not run is known of what it gives once awaited.
+        return value if isinstance(value, Seq) else Unknown("await")
 
     def _yield(self, expr: Expr, frame: Frame) -> Value:
         if expr[3] is not None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from raiselens_server.error import Hole
 
 if TYPE_CHECKING:
-    from raiselens_server.foresee.binding import BindingFailure
-    from raiselens_server.foresee.objects import Class, Function, HeapObject
+    from raiselens_server.foresee.binding import Arguments, BindingFailure
+    from raiselens_server.foresee.objects import Assumed, Class, Function, HeapObject
     from raiselens_server.foresee.shields import Shield
     from raiselens_server.source.ir import Expr, Stmt
     from raiselens_server.source.module import Module
@@ -33,7 +33,7 @@ class Frame:
     with the heap at that point. `unsure` is set once a guard in here, or in a callee, was not decided.
     `handlers` are those of the `try`s that the run is in, `shields` the context managers and decorators around it.
     `branches` are the undecided tests of the branches the run is on, as text; only a root's are kept. `tests` are those tests
-    themselves, `passed` the undecided ones whose other branch has left.
+    themselves, `passed` the undecided ones whose other branch has left. `assumed` is what the last call's result rests on.
     """
 
     function: Function | None
@@ -63,6 +63,7 @@ class Frame:
     live: bool = False
     tests: list[Expr] = field(default_factory=list)
     passed: list[Expr] = field(default_factory=list)
+    assumed: tuple[Assumed, ...] = ()
 
     @property
     def root(self) -> bool:
@@ -100,6 +101,8 @@ class Raising(Exception):  # noqa: N818 it carries an abstract raise, it is no e
 
     `alternatives` are the classes that an undecided guard before it may raise instead. `levels` run outermost first.
     `implicit`: raised by Python or torch itself, not by a `raise` or `assert`; `operands` is then what the operation took.
+    `assumed` are the look-ups that may find another thing in a derived class, `arguments` those of a call that could not
+    be bound, `wanted` the number of values unpacked to.
     """
 
     def __init__(
@@ -133,6 +136,9 @@ class Raising(Exception):  # noqa: N818 it carries an abstract raise, it is no e
         self.rule = rule
         self.alternatives: tuple[Class | str, ...] = ()
         self.earlier = earlier
+        self.assumed: tuple[Assumed, ...] = ()
+        self.arguments: Arguments | None = None
+        self.wanted: int | None = None
         self.value = value
         if offset is not None:
             frame.at = offset
@@ -180,9 +186,11 @@ class Raising(Exception):  # noqa: N818 it carries an abstract raise, it is no e
         return text, tuple(holes)
 
 
-def binding_error(failure: BindingFailure, frame: Frame, callee: str, condition: str = "") -> Raising:
+def binding_error(
+    failure: BindingFailure, frame: Frame, callee: str, condition: str = "", arguments: Arguments | None = None
+) -> Raising:
     """The TypeError of a call whose arguments do not fit."""
-    return Raising(
+    raising = Raising(
         "TypeError",
         (failure.message,),
         frame,
@@ -192,3 +200,5 @@ def binding_error(failure: BindingFailure, frame: Frame, callee: str, condition:
         param=failure.param,
         condition=condition,
     )
+    raising.arguments = arguments
+    return raising

@@ -14,6 +14,7 @@ from raiselens_server.foresee.objects import (
     Function,
     InstanceObject,
 )
+from raiselens_server.foresee.volatile import is_volatile
 from raiselens_server.values.lattice import (
     Callable,
     Const,
@@ -22,14 +23,12 @@ from raiselens_server.values.lattice import (
     Ref,
     Seq,
     Text,
+    Unknown,
     Value,
 )
 
 if TYPE_CHECKING:
     from raiselens_server.source.ir import Expr
-
-
-from raiselens_server.foresee.volatile import is_volatile
 
 
 class Instances(DataClasses, Attributes):
@@ -46,6 +45,7 @@ class Instances(DataClasses, Attributes):
     def _made(self, cls: Class, arguments: Arguments, frame: Frame, expr: Expr | None, *, volatile: bool) -> Value:
         order = self.order(cls)
         if UNKNOWN_BASE in order or any(isinstance(base, Class) and has_metaclass(base) for base in order):
+            self._bind_written(cls, arguments, frame, expr)
             return self.not_followed(arguments, "unknown-base")
         if self.is_enum(cls) or self.find_own(cls, "__new__"):
             return self.not_followed(arguments, "constructor")
@@ -81,6 +81,15 @@ class Instances(DataClasses, Attributes):
                 self.not_followed(arguments, "constructor")
                 self.escape(ref)
         return ref
+
+    def _bind_written(self, cls: Class, arguments: Arguments, frame: Frame, expr: Expr | None) -> None:
+        """A constructor that is written out before any base that is not known is called with these arguments."""
+        member = self.find_member(cls, "__init__")
+        if member is None or not isinstance(member[0], Callable) or not isinstance(member[0].target, Function):
+            return
+        plain = not any(isinstance(base, Class) and has_metaclass(base) for base in self.order(cls))
+        if plain and not self.find_own(cls, "__new__"):
+            self.bound(member[0].target, with_receiver(Unknown("instance"), arguments), frame, expr)
 
     def find_own(self, cls: Class, name: str) -> bool:
         """Whether a followed class of the MRO defines `name` itself."""

@@ -53,6 +53,7 @@ class Class:
     fields: tuple[DataField, ...] | None = None
     dataclass: bool | None = None
     volatile: bool | None = None
+    stored: dict[str, tuple[Stored, ...] | None] = field(default_factory=dict)
 
     @property
     def dotted(self) -> str:
@@ -84,11 +85,33 @@ class ModuleObject:
 
 
 @dataclass(frozen=True, slots=True)
+class Assumed:
+    """That an object of `cls` or of a class derived from it has the attribute `name` that `cls` has.
+
+    `after`: looked up past that class, as `super()` does. `stored`: the object's own attribute, not its class's.
+    """
+
+    cls: Class
+    name: str
+    after: Class | None = None
+    stored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Bound:
     """A method bound to an object: a followed function, or a method of a builtin or torch object by name."""
 
     function: Function | str
     receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Virtual:
+    """A method of an object that may be of a derived class, where it may be another; no receiver: a static one."""
+
+    function: Function
+    receiver: Value | None
+    assumed: Assumed
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +167,18 @@ class Manager:
 
 
 @dataclass(frozen=True, slots=True)
+class Many:
+    """A list of unknown length, each item one of `options`."""
+
+    options: tuple[Stored, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ListObject:
-    """A list's items in order; None where the length is not known."""
+    """A list's items in order; None where the length is not known: each of them is one of `element`, if that is."""
 
     items: tuple[Value, ...] | None
+    element: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +219,9 @@ class InstanceObject:
 
 
 HeapObject: TypeAlias = ListObject | SetObject | DictObject | InstanceObject
+
+Stored: TypeAlias = "Class | Many | None"
+"""What a method stores on its object: an instance of just this class, a list, or None itself."""
 
 UNKNOWN_CONTENTS: dict[str, HeapObject] = {
     "list": ListObject(None),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from raiselens_server.foresee import strings
-    from raiselens_server.foresee.binding import Arguments
+    from raiselens_server.foresee.binding import Arguments, Bindings
     from raiselens_server.foresee.frames import Frame, Raising
-    from raiselens_server.foresee.objects import Class, DataField, Function, Pending
+    from raiselens_server.foresee.objects import Class, DataField, Function, Pending, Virtual
     from raiselens_server.foresee.shields import Shield
     from raiselens_server.source.ir import Block, Expr, Stmt
     from raiselens_server.values import ops
@@ -183,12 +183,28 @@ class Parts:
         """The objects that calling `target` may change: receivers, bound arguments, what closures capture."""
         raise NotImplementedError
 
+    def field(self, ref: Ref, cls: Class, name: str, *, exact: bool) -> Value | None:
+        """The attribute as the methods of its class and bases store it, None where none of them does."""
+        raise NotImplementedError
+
     def data_fields(self, cls: Class) -> tuple[DataField, ...] | None:
         """The fields of a generated constructor."""
         raise NotImplementedError
 
     def not_followed(self, arguments: Arguments, cause: str) -> Value:
         """The result of a call that is not followed: its arguments are out of sight from now on."""
+        raise NotImplementedError
+
+    def bound(self, function: Function, arguments: Arguments, frame: Frame, expr: Expr | None) -> Bindings:
+        """Bind the arguments of a call. Raises the TypeError of those that do not fit."""
+        raise NotImplementedError
+
+    def returned(self, function: Function, frame: Frame, expr: Expr | None, cause: str) -> Value:
+        """What a call that is not run gives, as far as its statement asks."""
+        raise NotImplementedError
+
+    def call_virtual(self, virtual: Virtual, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
+        """Bind the arguments of a method that a derived class may replace."""
         raise NotImplementedError
 
     def invoke(self, function: Function, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:

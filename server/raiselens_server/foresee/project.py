@@ -20,7 +20,7 @@ from raiselens_server.source.generated import is_template
 from raiselens_server.source.module import flatten
 from raiselens_server.source.resolve import Resolver
 from raiselens_server.values import dtypes
-from raiselens_server.values.lattice import Device, Unknown, Value
+from raiselens_server.values.lattice import Callable, Device, Unknown, Value
 from raiselens_server.values.ops import Ambient
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from raiselens_server.source.environment import Environment
     from raiselens_server.source.ir import Block
     from raiselens_server.source.module import Module
-    from raiselens_server.source.units import FunctionUnit
+    from raiselens_server.source.units import ClassUnit, FunctionUnit
 
 _Run = TypeVar("_Run", bound=RootRun)
 
@@ -155,7 +155,7 @@ class Project:
         """
         module = self._module(os.path.abspath(path))
         runs = [self._top_level(module, FactRun)]
-        for unit, owner in functions_of(module.block, None, module):
+        for unit, owner in self._functions_of(module.block, None, module):
             if module.line_of(unit.base) <= last and first <= module.line_of(unit.end):
                 runs.append(self._function(module, unit, owner, FactRun))
         found = (fact for run in runs for fact in run.facts(module) if first <= fact.line <= last)
@@ -220,8 +220,28 @@ class Project:
         if is_template(module.path):
             return
         yield self._top_level(module, RootRun)
-        for unit, owner in functions_of(module.block, None, module):
+        for unit, owner in self._functions_of(module.block, None, module):
             yield self._function(module, unit, owner, RootRun)
+
+    def _functions_of(
+        self, block: Block, owner: Class | None, module: Module
+    ) -> Iterator[tuple[FunctionUnit, Class | None]]:
+        """The functions of a module and the methods of its classes, with their class."""
+        for statement in flatten(block):
+            if statement[0] == ir.FUNCTION:
+                yield statement[3], owner
+            elif statement[0] == ir.CLASS:
+                cls = self._class_of(statement[3], module)
+                yield from self._functions_of(statement[3].block, cls, module)
+
+    def _class_of(self, unit: ClassUnit, module: Module) -> Class:
+        """The class as its module's name has it, so that what is learnt of it is learnt once."""
+        static = self.scopes.static
+        assert static is not None  # noqa: S101 set with the scopes
+        value = self.scopes.attribute(module, unit.name, static) if unit.name in module.bindings else None
+        if isinstance(value, Callable) and isinstance(value.target, Class) and value.target.unit is unit:
+            return value.target
+        return Class(unit, module, None)
 
     def _top_level(self, module: Module, kind: type[_Run]) -> _Run:
         script = "." not in module.name and not os.path.isfile(
@@ -310,12 +330,3 @@ def _imported(module: Module) -> Iterator[str]:
             yield from (dotted for dotted, _ in statement[3])
         elif statement[0] == ir.FROM and not statement[3]:
             yield statement[4]
-
-
-def functions_of(block: Block, owner: Class | None, module: Module) -> Iterator[tuple[FunctionUnit, Class | None]]:
-    """The functions of a module and the methods of its classes, with their class."""
-    for statement in flatten(block):
-        if statement[0] == ir.FUNCTION:
-            yield statement[3], owner
-        elif statement[0] == ir.CLASS:
-            yield from functions_of(statement[3].block, Class(statement[3], module, None), module)

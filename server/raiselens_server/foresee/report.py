@@ -17,6 +17,7 @@ from raiselens_server.error import (
     Frame as ErrorFrame,
 )
 from raiselens_server.foresee import exceptions
+from raiselens_server.foresee.overriding import Overriding
 from raiselens_server.foresee.run import Run
 from raiselens_server.foresee.templates import message_template
 from raiselens_server.foresee.versions import for_other_versions
@@ -62,7 +63,7 @@ class Finding:
         return self.raising.levels[below] if below < len(self.raising.levels) else None
 
 
-class RootRun(Run):
+class RootRun(Overriding, Run):
     """The run of one root; `named` says which files findings may be reported in."""
 
     def __init__(self, scopes: Scopes, ambient: Ambient, named: Callable[[str], bool]) -> None:
@@ -84,6 +85,9 @@ class RootRun(Run):
             return False
         if not (self._decided_by_caller(raising, level) or self.is_proven(raising)) or for_other_versions(frame):
             return False
+        if not self.stands(raising, level):
+            # A derived class may go on from here.
+            return True
         self.findings.append(Finding(self._error(raising, level, frame), raising, level))
         return True
 

@@ -12,6 +12,7 @@ from raiselens_server.foresee.comparing import Comparing
 from raiselens_server.foresee.contexts import Contexts
 from raiselens_server.foresee.decorators import Decorators
 from raiselens_server.foresee.expressions import Expressions
+from raiselens_server.foresee.fields import Fields
 from raiselens_server.foresee.handling import Handling
 from raiselens_server.foresee.instances import Instances
 from raiselens_server.foresee.loops import Loops
@@ -21,6 +22,7 @@ from raiselens_server.foresee.operators import Operators
 from raiselens_server.foresee.running import Running
 from raiselens_server.foresee.statements import Statements
 from raiselens_server.foresee.type_checks import TypeChecks
+from raiselens_server.foresee.virtual import Virtuals
 
 if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame, Raising
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 class Run(
     Access,
     Captures,
+    Fields,
+    Virtuals,
     Contexts,
     Builtins,
     TypeChecks,

@@ -25,7 +25,7 @@ from raiselens_server.foresee.objects import (
 )
 from raiselens_server.source import ir
 from raiselens_server.source.module import Module
-from raiselens_server.source.resolve import package_root
+from raiselens_server.source.subclasses import Subclasses
 from raiselens_server.values import dtypes, ops
 from raiselens_server.values.lattice import Callable, Const, Device, DType, Named, Ref, Seq, Tensor, Unknown, Value
 
@@ -65,6 +65,7 @@ class Scopes:
     def __init__(self, resolver: Resolver) -> None:
         self.resolver = resolver
         self.heap: dict[int, HeapObject] = {}
+        self.subclasses = Subclasses(self.content)
         self.overlays: dict[str, bytes] = {}
         self._modules: dict[str, Module | None] = {}
         self._values: dict[tuple[str, str], Value] = {}
@@ -80,26 +81,34 @@ class Scopes:
     def module_at(self, path: str) -> Module | None:
         """The parsed file, None where it cannot be read."""
         if path not in self._modules:
-            source = self.overlays.get(path)
-            if source is None:
-                try:
-                    with open(path, "rb") as file:
-                        source = file.read()
-                except OSError:
-                    self._modules[path] = None
-                    return None
-            self._modules[path] = self.make_module(path, source, keep_tree=self.is_whole(path))
+            source = self.content(path)
+            self._modules[path] = (
+                None if source is None else self.make_module(path, source, keep_tree=self.is_whole(path))
+            )
         return self._modules[path]
+
+    def content(self, path: str) -> bytes | None:
+        """What a file holds, or what stands for it; None where it cannot be read."""
+        module = self._modules.get(path)
+        source = self.overlays.get(path) if module is None else module.source
+        if source is not None:
+            return source
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except OSError:
+            return None
 
     def make_module(self, path: str, source: bytes, *, keep_tree: bool = False) -> Module:
         """Parse `source` as the content of `path`."""
-        name = package_root(path)[1]
+        name = self.resolver.package_of(path)[1]
         return Module(path, name, source, is_package=path.endswith("__init__.py"), keep_tree=keep_tree)
 
     def put(self, module: Module) -> Module | None:
         """Let `module` stand for its path, and give back what stood there."""
         previous = self._modules.get(module.path)
         self._modules[module.path] = module
+        self.subclasses.forget(module.path)
         self.forget_values(module.path)
         return previous
 
@@ -109,16 +118,19 @@ class Scopes:
             self._modules.pop(path, None)
         else:
             self._modules[path] = previous
+        self.subclasses.forget(path)
         self.forget_values(path)
 
     def forget_modules(self) -> None:
         """Read every file anew when next asked for."""
         self._modules.clear()
+        self.subclasses.forget()
         self.forget_values()
 
     def drop(self, path: str) -> None:
         """Read `path` anew when next asked for."""
         self._modules.pop(path, None)
+        self.subclasses.forget(path)
         self.forget_values(path)
 
     def forget_values(self, changed: str | None = None) -> None:

@@ -7,25 +7,37 @@ stubs. Answers are cached: a `Resolver` sees the disk as it was when it first lo
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from raiselens_server.source.environment import Environment
 
 
-def package_root(path: str) -> tuple[str, str]:
-    """The folder that holds the topmost package of a file, and the file's dotted name from there."""
+MAX_GAP: Final = 2
+"""Folders without `__init__.py` that may stand between a package and one inside it."""
+
+
+def package_root(path: str, stops: Collection[str] = ()) -> tuple[str, str]:
+    """The folder that holds the topmost package of a file, and the file's dotted name from there.
+
+    A package may hold folders that are none themselves, and packages in these again: the topmost counts. `stops` are
+    folders that are searched for imports: a package reaches over none of them.
+    """
     folder, base = os.path.split(os.path.abspath(path))
     stem = base[:-3] if base.endswith(".py") else base.removesuffix(".pyi")
-    parts = [] if stem == "__init__" else [stem]
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
+    top, parts = folder, [] if stem == "__init__" else [stem]
+    known = len(parts)
+    while folder not in stops and len(parts) - known <= MAX_GAP:
+        inside = os.path.isfile(os.path.join(folder, "__init__.py"))
         folder, name = os.path.split(folder)
-        if not name:
+        if not name.isidentifier():
             break
         parts.append(name)
-    return folder, ".".join(reversed(parts)) or stem
+        if inside:
+            top, known = folder, len(parts)
+    return top, ".".join(reversed(parts[:known])) or stem
 
 
 class Resolver:
@@ -48,12 +60,21 @@ class Resolver:
         folder = os.path.dirname(os.path.abspath(path))
         cached = self._roots_of.get(folder)
         if cached is None:
-            top = package_root(path)[0]
+            top = self.package_of(path)[0]
             environment = self._environment
             candidates = (top, folder, *self._roots, *environment.search_path, *environment.stubs)
             cached = tuple(dict.fromkeys(candidates))
             self._roots_of[folder] = cached
         return cached
+
+    def package_of(self, path: str) -> tuple[str, str]:
+        """`package_root` among the folders that this project searches."""
+        return package_root(path, self._environment.search_path)
+
+    def root_of(self, path: str) -> str | None:
+        """The folder that the user named and that holds a file, the innermost one."""
+        holding = [root for root in self._roots if os.path.abspath(path).startswith(root + os.sep)]
+        return max(holding, key=len, default=None)
 
     def library_of(self, path: str) -> str | None:
         """The search path entry that a file lies under, None for a file of the user's own."""

@@ -1,0 +1,298 @@
+"""What the methods of a class leave on `self`, read from their stores alone: `self.norm = RMSNorm(width)`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from raiselens_server.foresee.attributes import Attributes
+from raiselens_server.foresee.frames import Frame, Raising
+from raiselens_server.foresee.objects import Assumed, Class, Function, InstanceObject, ListObject, Many
+from raiselens_server.source import ir
+from raiselens_server.source.bindings import bound_by
+from raiselens_server.source.module import flatten
+from raiselens_server.values import lattice
+from raiselens_server.values.lattice import Callable, Named, Ref, Unknown, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable as Callable_
+    from collections.abc import Iterator
+
+    from raiselens_server.foresee.objects import Stored
+    from raiselens_server.source.ir import Block, Expr, Stmt
+    from raiselens_server.source.units import FunctionUnit
+
+STATIC_DEPTH: Final = 5
+MAX_OPTIONS: Final = 4
+MAX_STEPS: Final = 4
+_SETATTR: Final = re.compile(rb"""setattr\(\s*self\s*,\s*(?:(f?)["']([^"'{}]*)(["'{]))?""")
+_WHOLE: Final = re.compile(rb"__dict__\s*(?:\.update|\[|=[^=])|vars\(self\)|def __(?:setattr|getattribute)__")
+_STORE: Final = re.compile(rb"\s*(?::[^=\n]*)?=(?!=)")
+_IS_SELF: Final = re.compile(rb"\bself$")
+_CONTAINERS: Final = frozenset({"torch.nn.modules.container.ModuleList"})
+
+
+class Fields(Attributes):
+    """Attributes of an object whose constructor was not run."""
+
+    def field(self, ref: Ref, cls: Class, name: str, *, exact: bool) -> Value | None:
+        """The attribute as the methods of its class and bases store it, None where none of them does."""
+        known = self.field_values.get((ref.uid, name))
+        if known is not None:
+            return known
+        options = self._stored(cls, name)
+        if options == ():
+            return None
+        value: Value = Unknown("attribute")
+        if options is not None and options != (None,):
+            value = self._read(options, None if exact else Assumed(cls, name, stored=True))
+        self.field_values[ref.uid, name] = value
+        return value
+
+    def _read(self, options: tuple[Stored, ...], assumed: Assumed | None) -> Value:
+        values: list[Value] = []
+        # None comes last: what it lacks is the least telling of what may be raised.
+        for option in sorted(options, key=lambda o: o is None):
+            match option:
+                case None:
+                    values.append(lattice.NONE)
+                case Class():
+                    values.append(self.new("instance", InstanceObject(open=True), option))
+                case Many(options=items):
+                    values.append(self.new("list", ListObject(None, self._read(items, assumed))))
+            made = values[-1]
+            if assumed is not None and isinstance(made, Ref):
+                self.assumed[made.uid] = assumed
+        return lattice.join_all(values)
+
+    def _stored(self, cls: Class, name: str) -> tuple[Stored, ...] | None:
+        """What may be stored under a name; empty where nothing is, None where that is not known."""
+        if name in cls.stored:
+            return cls.stored[name]
+        cls.stored[name] = None
+        cls.stored[name] = self._find_stored(cls, name)
+        return cls.stored[name]
+
+    def _find_stored(self, cls: Class, name: str) -> tuple[Stored, ...] | None:
+        found: list[Stored] = []
+        some = False
+        for base in self.order(cls):
+            if not isinstance(base, Class):
+                continue
+            for unit, expr in _stores(base, name):
+                some = True
+                options = None if expr is None else self._options(expr, self._frame(unit, base), MAX_STEPS)
+                if options is None:
+                    return None
+                found.extend(option for option in options if option not in found)
+        if not some:
+            return ()
+        member = self.find_member(cls, name)
+        if member is not None and isinstance(member[1], Class):
+            if member[0] != lattice.NONE:
+                return None
+            found.append(None)
+        if len(found) > MAX_OPTIONS or any(
+            isinstance(base, Class) and _may_set(base, name) for base in self.order(cls)
+        ):
+            return None
+        return tuple(dict.fromkeys(found))
+
+    def _frame(self, unit: FunctionUnit, owner: Class) -> Frame:
+        body = unit.body
+        function = Function(unit, owner.module, None, owner)
+        frame = Frame(
+            function,
+            owner.module,
+            unit.base,
+            {},
+            None,
+            None,
+            STATIC_DEPTH,
+            local=body.assigned,
+            rebound=body.rebound,
+            owner=owner,
+        )
+        frame.quiet = 1
+        return frame
+
+    def _options(self, expr: Expr, frame: Frame, steps: int) -> tuple[Stored, ...] | None:
+        """What an expression may give, None where that is not known."""
+        if not steps:
+            return None
+        match expr[0]:
+            case ir.CONST:
+                return (None,) if expr[3] is None else None
+            case ir.CONDITIONAL:
+                return _either(self._options(expr[4], frame, steps - 1), self._options(expr[5], frame, steps - 1))
+            case ir.BOOLEAN if expr[3] == "or" and len(expr[4]) == 2:
+                parts = [self._options(operand, frame, steps - 1) for operand in expr[4]]
+                return _either(*parts)
+            case ir.NAME:
+                return self._named_options(expr[3], frame, steps - 1)
+            case ir.LIST if expr[3]:
+                inner = [self._options(item, frame, steps - 1) for item in expr[3]]
+                merged = inner[0]
+                for options in inner[1:]:
+                    merged = _either(merged, options)
+                return None if merged is None else (Many(merged),)
+            case ir.COMPREHENSION if expr[3] in {"list", "generator"}:
+                element = self._options(expr[4], frame, steps - 1)
+                return None if element is None else (Many(element),)
+            case ir.CALL:
+                return self._call_options(expr, frame, steps - 1)
+            case _:
+                return None
+
+    def _call_options(self, expr: Expr, frame: Frame, steps: int) -> tuple[Stored, ...] | None:
+        called = self._called(expr[3], frame)
+        match called:
+            case Callable(target=Class() as cls) if cls.dotted in _CONTAINERS:
+                if len(expr[4]) == 1 and not expr[5]:
+                    options = self._options(expr[4][0], frame, steps)
+                    if options is not None and all(isinstance(option, Many) for option in options):
+                        return options
+                return None
+            case Callable(target=Class() as cls) if self._makes_itself(cls):
+                return (cls,)
+            case Named(name="list" | "tuple") if len(expr[4]) == 1 and expr[4][0][0] != ir.STAR:
+                return self._options(expr[4][0], frame, steps)
+            case _:
+                return None
+
+    def _makes_itself(self, cls: Class) -> bool:
+        """Whether calling the class gives an instance of just it."""
+        if self.is_enum(cls) or any(name == "metaclass" for name, _ in cls.unit.keywords):
+            return False
+        return not any(isinstance(base, Class) and "__new__" in self.members(base) for base in self.order(cls))
+
+    def _called(self, expr: Expr, frame: Frame) -> Value:
+        root = expr
+        while root[0] == ir.ATTRIBUTE:
+            root = root[3]
+        if root[0] != ir.NAME:
+            return Unknown("callee")
+        name = root[3]
+        if name in frame.local and name not in frame.variables:
+            frame.variables[name] = self._local(name, frame)
+        try:
+            return self.evaluate(expr, frame)
+        except Raising:
+            return Unknown("callee")
+
+    def _local(self, name: str, frame: Frame) -> Value:
+        """What an import or an alias in a function binds, where nothing else binds the name."""
+        statement = _only_binding(name, frame)
+        if statement is None:
+            return Unknown("local")
+        match statement[0]:
+            case ir.IMPORT | ir.FROM:
+                bound = dict(frame.variables)
+                self.block((statement,), frame)
+                value = frame.variables.get(name, Unknown("local"))
+                frame.variables = bound
+                return value
+            case ir.ASSIGN if statement[4][0] in {ir.NAME, ir.ATTRIBUTE} and statement[4][3] != name:
+                return self._called(statement[4], frame)
+            case _:
+                return Unknown("local")
+
+    def _named_options(self, name: str, frame: Frame, steps: int) -> tuple[Stored, ...] | None:
+        if name in frame.local:
+            statement = _only_binding(name, frame)
+            if statement is not None and statement[0] == ir.ASSIGN and statement[3][0][0] == ir.NAME:
+                return self._options(statement[4], frame, steps)
+            return None
+        value = self.lookup(name, frame)
+        if isinstance(value, Ref) and isinstance(value.cls, Class):
+            contents = self.contents(value)
+            return (value.cls,) if isinstance(contents, InstanceObject) and contents.exact else None
+        return (None,) if value == lattice.NONE else None
+
+
+def _either(left: tuple[Stored, ...] | None, right: tuple[Stored, ...] | None) -> tuple[Stored, ...] | None:
+    return None if left is None or right is None else tuple(dict.fromkeys((*left, *right)))
+
+
+def _only_binding(name: str, frame: Frame) -> Stmt | None:
+    assert frame.function is not None  # noqa: S101 such frames are made above
+    unit = frame.function.unit
+    if any(parameter.name == name for parameter in unit.parameters):
+        return None
+    found = [statement for statement in flatten(unit.body.block) if name in bound_by(statement)]
+    return found[0] if len(found) == 1 else None
+
+
+def _may_set(cls: Class, name: str) -> bool:
+    """Whether the class's text may set the attribute in ways that are not followed, or others of its file do."""
+    source, start, end = cls.module.source, cls.unit.start, cls.unit.end
+    if _WHOLE.search(source, start, end) is not None:
+        return True
+    for match in _SETATTR.finditer(source, start, end):
+        form, literal, closing = match.groups()
+        if literal is None:
+            return True
+        if name.encode().startswith(literal) if closing == b"{" and form else literal == name.encode():
+            return True
+    attribute = b"." + name.encode()
+    position = source.find(attribute)
+    while position != -1:
+        if _STORE.match(source, position + len(attribute)) and not _IS_SELF.search(source[position - 5 : position]):
+            return True
+        position = source.find(attribute, position + 1)
+    return False
+
+
+def _stores(cls: Class, name: str) -> Iterator[tuple[FunctionUnit, Expr | None]]:
+    """The values that the class's own methods store as `self.name`; None where one is not an expression."""
+    attribute, source = b"." + name.encode(), cls.module.source
+    if source.find(attribute, cls.unit.start, cls.unit.end) == -1:
+        return
+    for statement in flatten(cls.unit.block):
+        if statement[0] != ir.FUNCTION:
+            continue
+        unit: FunctionUnit = statement[3]
+        if not unit.parameters or source.find(attribute, unit.start, unit.end) == -1:
+            continue
+        receiver = unit.parameters[0].name
+        for expr in _stored_in(unit.body.block, receiver, name):
+            yield unit, expr
+
+
+def _stored_in(block: Block, receiver: str, name: str) -> Iterator[Expr | None]:
+    def is_it(target: Expr) -> bool:
+        return bool(
+            target[0] == ir.ATTRIBUTE and target[4] == name and target[3][0] == ir.NAME and target[3][3] == receiver
+        )
+
+    for statement in flatten(block):
+        match statement[0]:
+            case ir.ASSIGN:
+                for target in statement[3]:
+                    yield from _assigned(target, statement[4], is_it)
+            case ir.ANNOTATED if statement[5] is not None:
+                yield from _assigned(statement[3], statement[5], is_it)
+            case ir.AUGMENTED | ir.FOR:
+                yield from _assigned(statement[3], None, is_it)
+            case ir.WITH:
+                for _, target in statement[3]:
+                    if target is not None:
+                        yield from _assigned(target, None, is_it)
+            case ir.DELETE:
+                for target in statement[3]:
+                    yield from _assigned(target, None, is_it)
+            case ir.FUNCTION:
+                for _ in _stored_in(statement[3].body.block, receiver, name):
+                    yield None
+            case _:
+                continue
+
+
+def _assigned(target: Expr, value: Expr | None, is_it: Callable_[[Expr], bool]) -> Iterator[Expr | None]:
+    if is_it(target):
+        yield value
+    elif target[0] in {ir.TUPLE, ir.LIST}:
+        parts = target[3]
+        pairs = value is not None and value[0] in {ir.TUPLE, ir.LIST} and len(value[3]) == len(parts)
+        for index, part in enumerate(parts):
+            yield from _assigned(part, value[3][index] if pairs and value is not None else None, is_it)
