@@ -129,7 +129,7 @@ class Access(Core):
             items = self._unpacked_rows(value)
         starred = [index for index, part in enumerate(parts) if part[0] == ir.STAR]
         if items is None:
-            names: list[Value] = [Unknown("unpacked")] * len(parts)
+            names: list[Value] = [self._row(value)] * len(parts)
             if isinstance(value, Unknown) and value.path is not None and value.path.endswith((".shape", ".size()")):
                 stem = value.path.removesuffix(".size()").removesuffix(".shape")
                 names = [Unknown("parameter", f"{stem}.shape[{index}]") for index in range(len(parts))]
@@ -158,9 +158,14 @@ class Access(Core):
         shape = value.shape
         if not shape or not isinstance(shape[0], int) or shape[0] > 64:
             return None
+        return (self._row(value),) * shape[0]
+
+    def _row(self, value: Value) -> Value:
+        """What each name gets that a tensor, of unknown length even, is unpacked to."""
+        if not isinstance(value, Tensor):
+            return Unknown("unpacked")
         outcome = ops.getitem(value, Const(0))
-        row = outcome.value if isinstance(outcome, ops.Result) else Unknown("row")
-        return (row,) * shape[0]
+        return outcome.value if isinstance(outcome, ops.Result) else Unknown("row")
 
     def _unpack_unknown(self, parts: tuple[Expr, ...], frame: Frame) -> None:
         for part in parts:

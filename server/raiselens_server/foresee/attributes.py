@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from raiselens_server.foresee import exceptions
 from raiselens_server.foresee.core import Core
 from raiselens_server.foresee.frames import Frame, Raising
+from raiselens_server.foresee.module_class import MODULE_CLASS, module_has
 from raiselens_server.foresee.objects import (
     Assumed,
     Bound,
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from raiselens_server.source.module import Module
 
 UNKNOWN_BASE: Final = "?"
+_ONLY_OF_TENSORS: Final = frozenset({"long", "int", "short"})
+"""Methods that nothing but a tensor has: a module has no such casts, an array other names for them."""
 _STABLE: Final = frozenset({"shape", "dtype", "device", "ndim"})
 _PLAIN_BASES: Final = frozenset(
     {
@@ -64,7 +67,6 @@ _PLAIN_BASES: Final = frozenset(
     }
 )
 """Bases outside the followed source that add no attribute of interest."""
-MODULE_CLASS: Final = "torch.nn.Module"
 _ENUMS: Final = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"})
 
 
@@ -177,7 +179,9 @@ class Attributes(Core):
                         return Named(f"{base}.{name}"), base
                     continue
                 if base == MODULE_CLASS:
-                    return (Named(f"{base}.{name}"), base)
+                    if module_has(name):
+                        return (Named(f"{base}.{name}"), base)
+                    continue
                 return Unknown("unknown-base"), base
             value = self.members(base).get(name)
             if value is not None:
@@ -210,6 +214,10 @@ class Attributes(Core):
                 return Unknown("parameter", f"{path}.{name}")
             case Unknown(path=str() as path) if name in {"size", "dim", "numel", "stride", "ndimension"}:
                 return Callable(Bound(f"?.{name}", value), name)
+            case Unknown() if name in _ONLY_OF_TENSORS:
+                return Callable(Bound(f"torch.Tensor.{name}", Tensor()), name)
+            case Unknown() if name == "to":
+                return Callable(Bound("?.to", value), name)
             case Const(value=None):
                 return self._none_attribute(name, frame, expr)
             case Const() | Text() | Int() | Opaque() | Seq():

@@ -25,6 +25,7 @@ from raiselens_server.foresee.objects import (
 from raiselens_server.foresee.running import BUSY, Running, callee_frame
 from raiselens_server.source import ir, units
 from raiselens_server.values import dtypes, lattice, ops
+from raiselens_server.values.dtypes import INTEGRAL
 from raiselens_server.values.lattice import (
     Callable,
     Const,
@@ -186,6 +187,13 @@ class Calls(Running):
 
     def _method(self, name: str, receiver: Value, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
         positional, keywords = list(arguments.positional), list(arguments.keywords)
+        if name == "?.to":
+            given = [*positional, *(value for _, value in keywords)]
+            if any(isinstance(value, lattice.DType) and value.names <= INTEGRAL for value in given):
+                # Modules refuse these, so it is a tensor.
+                return self.operation("torch.Tensor.to", [Tensor(), *positional], keywords, frame, expr)
+            self.escape(receiver)
+            return self.not_followed(arguments, "unknown-callee")
         if name.startswith("?."):
             path = receiver.path if isinstance(receiver, Unknown) else None
             shown = ", ".join(str(v.value) for v in positional if isinstance(v, Const))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raiselens_server.foresee import exceptions, strings
-from raiselens_server.foresee.attributes import MODULE_CLASS, UNKNOWN_BASE, Attributes, is_assigned
+from raiselens_server.foresee.attributes import UNKNOWN_BASE, Attributes, is_assigned
 from raiselens_server.foresee.binding import Arguments, with_receiver
 from raiselens_server.foresee.dataclasses import DataClasses
 from raiselens_server.foresee.frames import Frame, Raising
+from raiselens_server.foresee.module_class import MODULE_CLASS
 from raiselens_server.foresee.objects import (
     Class,
     Function,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.foresee import exceptions, strings
-from raiselens_server.foresee.attributes import MODULE_CLASS, Attributes
+from raiselens_server.foresee.attributes import Attributes
 from raiselens_server.foresee.core import settled
+from raiselens_server.foresee.module_class import MODULE_CLASS
 from raiselens_server.foresee.objects import (
     DictObject,
     InstanceObject,

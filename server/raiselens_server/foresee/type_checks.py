@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.foresee import exceptions
-from raiselens_server.foresee.attributes import MODULE_CLASS, Attributes
+from raiselens_server.foresee.attributes import Attributes
+from raiselens_server.foresee.module_class import MODULE_CLASS
 from raiselens_server.foresee.objects import (
     Class,
     InstanceObject,

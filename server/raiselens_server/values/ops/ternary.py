@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from raiselens_server.values.dtypes import COMPLEX
-from raiselens_server.values.lattice import HolePart, Tensor
+from raiselens_server.values.dtypes import COMPLEX, FLOATING, INTEGRAL, only
+from raiselens_server.values.lattice import HolePart, Opaque, Tensor
 from raiselens_server.values.ops import reading
-from raiselens_server.values.ops.building import SAME_DEVICE, error, ok
-from raiselens_server.values.ops.elementwise import Operand, elementwise, is_meta, promoted
+from raiselens_server.values.ops.building import C_TYPES, SAME_DEVICE, error, message, ok
+from raiselens_server.values.ops.elementwise import Operand, elementwise, is_meta, operand, promoted
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Raise
 from raiselens_server.values.ops.pointwise import DISCRETE, finish, operands_of
 
@@ -30,17 +30,46 @@ def _clamp(b: Bound) -> Outcome:
             return error("ValueError", "min", "min is not None or max is not None", text)
         text = "torch.clamp: At least one of 'min' or 'max' must not be None"
         return error("RuntimeError", "min", "min is not None or max is not None", text)
-    if len({isinstance(b.get(name), Tensor) for name in bounds}) > 1:
-        return NO_RULE
     operands = operands_of(b, ("input", *bounds))
     if operands is None:
         return NO_RULE
+    tensors = [one.tensor for one in operands[1:] if one.tensor is not None]
+    if 0 < len(tensors) < len(bounds):
+        # Where one bound is a number the other, if it has no dimensions, is read as one.
+        if any(tensor.shape != () for tensor in tensors):
+            return NO_RULE
+        operands = [operands[0], *(_as_number(one, b.ambient.default_dtypes) for one in operands[1:])]
     outcome = finish(b, elementwise(operands, promoted(operands)))
     if isinstance(outcome, Raise) and outcome.condition == SAME_DEVICE:
         return replace(outcome, message=(HolePart("message"),))
     if b.inplace and isinstance(outcome, Raise):
-        return replace(outcome, message=(HolePart("message"),), earlier=any(one.dtypes & COMPLEX for one in operands))
+        return _cast_refused(outcome, operands)
     return outcome
+
+
+def _cast_refused(outcome: Raise, operands: Sequence[Operand]) -> Raise:
+    """How `clamp_` says that its result does not fit: with numbers as bounds it names the type as C++ does."""
+    if any(one.dtypes & COMPLEX for one in operands):
+        return replace(outcome, message=(HolePart("message"),), earlier=True)
+    target, name = operands[0], only(operands[0].dtypes)
+    if target.tensor is None or any(one.tensor is not None for one in operands[1:]):
+        return replace(outcome, message=(HolePart("message"),))
+    shown = HolePart("dtype") if name is None else C_TYPES[name]
+    parts = ("result type ", promoted(operands), " can't be cast to the desired output type ", shown)
+    return replace(outcome, message=message(*parts))
+
+
+def _as_number(one: Operand, default: frozenset[str]) -> Operand:
+    """The operand that a tensor without dimensions is once its value is taken out."""
+    if one.tensor is None:
+        return one
+    kinds = (
+        {"bool"} & one.dtypes | {"int" for name in one.dtypes & INTEGRAL} | {"float" for name in one.dtypes & FLOATING}
+    )
+    if len(kinds) != 1 or one.dtypes & COMPLEX:
+        return one._replace(tensor=None, unknown=True)
+    number = operand(Opaque(kinds.pop()), default)
+    return one if number is None else number
 
 
 def _where(b: Bound) -> Outcome:
