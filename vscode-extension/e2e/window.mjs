@@ -8,11 +8,11 @@ export class Window {
     this.keyboard = page.keyboard;
   }
 
-  /** A picture for people; stories are judged by what they assert. `height` cuts it below the tabs. */
-  async shot(name, height) {
+  /** A picture for people; stories are judged by what they assert. `height` cuts it, from the tabs or from `top` on. */
+  async shot(name, height, top = 30) {
     // What was just opened fades in.
     await pause(400);
-    const clip = height === undefined ? undefined : { x: 0, y: 30, width: 1280, height };
+    const clip = height === undefined ? undefined : { x: 0, y: top, width: 1280, height };
     await this.page.screenshot({ path: `${this.shots}/${name}.png`, clip });
   }
 

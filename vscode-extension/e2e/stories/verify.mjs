@@ -18,20 +18,21 @@ export async function verify(start, { python }) {
     settings: { "raiselens.python": python, "raiselens.verify.device": "cpu" },
   });
   await window.open("main.py");
+  await window.hideSideBar();
   await window.squiggles().first().waitFor({ timeout: 60_000 });
   const lens = window.page.locator(".codelens-decoration a", { hasText: "verify on GPU" }).first();
   await lens.click();
   await window.toast("verifying").waitFor();
   await window.shot("verify-progress");
   const page = window.webview();
-  await page.locator("h1", { hasText: "Verified" }).waitFor({ timeout: 180_000 });
+  await page.locator("h1", { hasText: "Verified" }).waitFor({ timeout: 400_000 });
   const said = await page.locator("main").innerText();
   assert.match(said, /CPU interpreter, not a GPU run/);
   assert.match(said, /Raised as predicted/);
   assert.ok(said.includes(MESSAGE));
   assert.match(said, /Equal to the reference in every element, 24 cases/);
   assert.match(said, /sm_90/);
-  await window.shot("verify-card");
+  await window.shot("verify-card", 560);
   await window.command("View: Close All Editors in Group");
 
   // The choice of a launcher is remembered; its run is cancelled.
