@@ -169,10 +169,19 @@ export class Window {
 
   async openTerminal() {
     await this.command("Terminal: Create New Terminal");
-    await until(async () => (await this.terminalRows().allInnerTexts()).some((row) => row.includes("$")), "a prompt");
+    await this.prompt();
+  }
+
+  /** The command before has ended: what is typed sooner moves the rows. */
+  async prompt() {
+    await until(async () => {
+      const rows = (await this.terminalRows().allInnerTexts()).map((row) => row.trim());
+      return rows.findLast((row) => row !== "") === "$";
+    }, "a prompt", 120_000);
   }
 
   async type(command) {
+    await this.prompt();
     await this.page.locator(".terminal-wrapper.active .xterm-helper-textarea").focus();
     await this.keyboard.type(command);
     await this.keyboard.press("Enter");
@@ -203,10 +212,17 @@ export class Window {
     return { x, y };
   }
 
+  /** Moves the pointer over printed text until `shown` is there; the place. */
+  pointAt(text, shown) {
+    // Links are asked for once the pointer is there, and shown when the answer comes; rows may still move meanwhile.
+    return until(async () => {
+      const place = await this.overTerminal(text);
+      return shown.waitFor({ timeout: 8000 }).then(() => place, () => undefined);
+    }, `what is shown at ${text}`, 90_000);
+  }
+
   async followTerminalLink(text) {
-    const { x, y } = await this.overTerminal(text);
-    // Links are asked for once the pointer is there, and shown when the answer comes.
-    await this.terminalRows().locator("span[style*=underline]").first().waitFor();
+    const { x, y } = await this.pointAt(text, this.terminalRows().locator("span[style*=underline]").first());
     await this.keyboard.down("Control");
     await this.page.mouse.move(x - 3, y);
     await this.page.mouse.move(x, y);

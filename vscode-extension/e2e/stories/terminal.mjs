@@ -14,9 +14,9 @@ export async function terminal(start, { python }) {
   await window.squiggles().first().waitFor({ timeout: 30_000 });
   assert.equal(await window.squiggles().count(), 1);
 
-  await window.overTerminal(TRAIN_MESSAGE);
+  await window.prompt();
   const tooltip = window.card("Fix: Allocate pool as torch.int32");
-  await tooltip.waitFor();
+  await window.pointAt(TRAIN_MESSAGE, tooltip);
   assert.match((await tooltip.innerText()).replaceAll("\u00a0", " "), /^TypeError: pool must be int32, got torch\.int64/);
   await window.shot("terminal-tooltip", 720);
 
