@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from real_runs import RAISERS, RUNNERS, Runner, Truth, applies, interpreters, run
+from raisers import LIBRARY_RAISERS, RAISERS
+from real_runs import Truth, applies, interpreters, run
+from runners import RUNNERS, Runner
 
 from raiselens_server.read import read_text
 
@@ -17,15 +20,17 @@ if TYPE_CHECKING:
 HERE = Path(sys.executable)
 
 # Enough to meet every printer of the interpreter that runs the tests; all of them on all interpreters are a slow test.
+SLOW_STARTERS = {"torchrun", "ray", "dataloader", "joblib", "ipython", "ipython-colour"}
 FEW = [
     *[("script", raiser) for raiser in RAISERS],
     *[
         (runner, raiser)
-        for runner in RUNNERS
-        for raiser in ("three",)
-        if runner not in {"script", "torchrun", "ray", "dataloader"}
+        for number, runner in enumerate(RUNNERS)
+        for raiser in ("three", list(RAISERS)[number % len(RAISERS)])
+        if runner != "script" and runner not in SLOW_STARTERS
     ],
 ]
+LIBRARY_RUNNERS = ("script", "rank", "logging")
 
 
 def last(name: str) -> str:
@@ -33,7 +38,8 @@ def last(name: str) -> str:
 
 
 def trimmed(message: str) -> str:
-    return "\n".join(line.rstrip() for line in message.rstrip().split("\n"))
+    """As the reader gives it: without colour, and without blanks at the ends of lines."""
+    return "\n".join(line.rstrip() for line in re.sub(r"\x1b\[\d+m", "", message).rstrip().split("\n"))
 
 
 def own_frames(error: RaisedError, how: Runner) -> list[tuple[str, int, str]]:
@@ -44,26 +50,35 @@ def own_frames(error: RaisedError, how: Runner) -> list[tuple[str, int, str]]:
     ]
 
 
+def printed(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
+    """The frames that are printed: of one that repeats itself, the first three."""
+    return [frame for at, frame in enumerate(frames) if at < 3 or any(frame != frames[at - back] for back in (1, 2, 3))]
+
+
 def check(text: str, truth: Truth, runner: str, raiser: str) -> None:
     how = RUNNERS[runner]
     reading = read_text(text)
+    said = {trimmed(truth.message), *([trimmed(truth.message).split("\n")[0].strip()] if how.brief else [])}
     raised = [
         error
         for error in reading.errors
-        if last(error.class_name) == last(truth.class_name) and trimmed(error.message) == trimmed(truth.message)
+        if last(error.class_name) == last(truth.class_name) and trimmed(error.message) in said
     ]
     assert raised, text
+    told = {(last(error.class_name), trimmed(error.message)) for error in reading.errors}
+    assert how.brief or {(last(cls), trimmed(message)) for cls, message in truth.links} <= told, text
     assert reading.primary is not None
     primary = reading.errors[reading.primary]
     name, message = truth.leaf
-    assert (last(primary.class_name), primary.message.split("\n")[0].strip()) == (
+    quoted = f"{primary.class_name}: {primary.message}" in truth.message
+    assert quoted or (last(primary.class_name), primary.message.split("\n")[0].strip()) == (
         last(name),
         message.split("\n")[0].strip(),
     )
     if not how.frames:
         return
-    want = [(file, line, function if how.functions else "") for file, line, function in truth.frames]
-    read = [own_frames(error, how) for error in raised]
+    want = printed([(file, line, function if how.functions else "") for file, line, function in truth.frames])
+    read = [printed(own_frames(error, how)) for error in raised]
     if raiser == "recursion":
         # The printer leaves out what repeats; how much it prints is its own choice.
         assert any(frames[:2] == want[:2] and len(frames) > 3 for frames in read), text
@@ -73,6 +88,16 @@ def check(text: str, truth: Truth, runner: str, raiser: str) -> None:
 
 @pytest.mark.parametrize(("runner", "raiser"), [pair for pair in FEW if applies(HERE, pair[1], pair[0])])
 def test_what_was_raised_is_read(tmp_path: Path, runner: str, raiser: str):
+    text, truth = run(HERE, raiser, runner, tmp_path)
+    check(text, truth, runner, raiser)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runner", LIBRARY_RUNNERS)
+@pytest.mark.parametrize("raiser", list(LIBRARY_RAISERS))
+def test_what_a_library_raised_is_read(tmp_path: Path, runner: str, raiser: str):
+    if not applies(HERE, raiser, runner):
+        pytest.skip(f"{LIBRARY_RAISERS[raiser][0]} is not installed")
     text, truth = run(HERE, raiser, runner, tmp_path)
     check(text, truth, runner, raiser)
 

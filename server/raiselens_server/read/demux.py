@@ -275,6 +275,11 @@ class Demux:
             stream.shape = None
             return True
         if isinstance(unit, python.PythonUnit):
+            other = self._after_unraised(unit, line)
+            if other is not None:
+                unit = stream.unit = other
+                stream.shape = prefix.shape
+        if isinstance(unit, python.PythonUnit):
             if stream.shape is None and line.text.strip():
                 if not unit.started() and isinstance(classify(line.text), FrameLine):
                     stream.shape = prefix.shape
@@ -288,6 +293,17 @@ class Demux:
         elif prefix.cut and prefix.shape != stream.shape and isinstance(unit, _SINGLE):
             return False
         return unit.feed(line)
+
+    @staticmethod
+    def _after_unraised(unit: python.PythonUnit, line: Line) -> Format | None:
+        """The unit that goes on with a chain whose first errors were never raised: they look the same in every format."""
+        if rich.opens(line):
+            errors = unit.unraised()
+            return rich.RichUnit(unit.tag, unit.level, errors) if errors else None
+        if line.text.startswith("E   "):
+            errors = unit.unraised()
+            return pytest.PytestUnit(unit.tag, unit.level, errors) if errors else None
+        return None
 
     @staticmethod
     def _uncut(line: Line, prefix: Prefix, shape: str) -> Line:

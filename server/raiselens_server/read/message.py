@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from raiselens_server.read.names import is_lone_class, split_class
+from raiselens_server.read.names import is_exception_class, is_lone_class, split_class
 
 if TYPE_CHECKING:
     from raiselens_server.read.draft import Draft
@@ -25,7 +25,7 @@ _CONTINUATIONS = (
     "Device-side assertion tracking", "Last error:", "Original Traceback", "Original traceback",
     "For more information", "For further information", "See documentation", "See also", "Hint:", "HINT:", "hint:",
     "Note:", "NOTE:", "Did you mean", "To fix this", "To resolve", "To allow", "If you", "In case you", "Make sure",
-    "Please check", "Please refer", "Please see", "Please install", "Please ", "You can ", "You should", "You may",
+    "Please check", "Check the documentation", "Please refer", "Please see", "Please install", "Please ", "You can ", "You should", "You may",
     "You must", "You need", "Try ", "Consider ", "Alternatively", "Otherwise,", "While executing", "Where ",
     "Developer debug context", "Explanation:", "Use `", "The following", "Available ", "Supported ", "Expected ",
     "Actual ", "Current config", "Traceback of", "Tracing", "Call using", "Error message", "stderr:", "stdout:",
@@ -82,6 +82,10 @@ def ends_message(text: str) -> bool:
     )
 
 
+def _indented(line: Line) -> bool:
+    return line.text[:1] in {" ", "\t"}
+
+
 @dataclass(slots=True)
 class Message:
     """The message of `draft` while its further lines come in.
@@ -99,6 +103,10 @@ class Message:
     blanks: int = 0
     quoting: bool = False
     loose: int = 0
+    framed: bool = False
+    """Whether the last lines are frames of a traceback that the message quotes, so that its class comes next."""
+    doubtful: bool = False
+    """Whether lines are held that only followed directly, where the program goes on after the error."""
     certain: int = 0
     """How many lines of the body are sure to be message; those after them only followed directly."""
 
@@ -119,6 +127,9 @@ class Message:
             return False
         if self.quoted and self.blanks and text.startswith(_OUTER_HINTS):
             return False
+        if self.doubtful:
+            self.held.append(line)
+            return len(self.held) < _MAX_HELD
         if text.startswith(_CONTINUATIONS) and (self.traced or not self.blanks):
             return self.take(line)
         if text.strip() == '"""' and not self.draft.body and not self.held:
@@ -135,8 +146,13 @@ class Message:
             return False
         if text[0] in " \t" or self._last().endswith((":", ",", "(", "[", "{")):
             return self.take(line)
-        if not self.eager and not (self.traced and self._in_quotes()):
-            return False
+        if not self.eager and not (self.traced and (self._in_quotes() or self._ends_quoted(text))):
+            if not self.traced:
+                return False
+            # Output of the program that goes on, unless a link to a next exception claims it.
+            self.doubtful = True
+            self.held.append(line)
+            return True
         self.draft.body.append(line)
         self.loose += 1
         if self.loose < _MAX_LOOSE:
@@ -155,7 +171,8 @@ class Message:
         """Whether the message announces that a traceback is quoted in it."""
         if self.quoting:
             return True
-        last = self._last().rstrip()
+        said = (line.text for line in reversed(self.draft.body[-3:]) if line.text.strip())
+        last = (next(said, "") or self._last()).rstrip() or self.draft.head.text.rstrip()
         if self.blanks and not (self.draft.body or self.draft.head.text[self.draft.skip :].strip()):
             return False
         return self.blanks < 3 and last.endswith(":") and not last.startswith("Process ")
@@ -164,6 +181,7 @@ class Message:
         """Take the line, whatever it looks like, and all that is held; False where the message is too long."""
         self.claim()
         self.draft.body.append(line)
+        self.framed = line.text.lstrip().startswith('File "') or (self.framed and _indented(line))
         self.certain, self.loose = len(self.draft.body), 0
         return self.certain < _MAX_LINES
 
@@ -180,8 +198,14 @@ class Message:
         """Whether the message so far wants more after a blank line."""
         first = self.draft.head.text[self.draft.skip :]
         if text[0] in " \t":
-            return bool(_EXCERPT.match(first)) or any(line.text[:1] in {" ", "\t"} for line in self.draft.body[-2:])
+            above = self.draft.body[-2:]
+            return bool(_EXCERPT.match(first)) or self._last().endswith(":") or any(_indented(line) for line in above)
         return self._last().endswith(":") and not self.draft.body
+
+    def _ends_quoted(self, text: str) -> bool:
+        """Whether the line names the class of a traceback that the message quotes."""
+        named = split_class(text) if self.framed else None
+        return named is not None and is_exception_class(named[0])
 
     def _is_other(self, text: str) -> bool:
         """Whether the line is an error of its own."""

@@ -21,7 +21,11 @@ _PAYLOAD = (
 _LEVELS = ("level", "levelname", "severity", "log_level")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 _ELEMENT = re.compile(r'\s*(?:"[\w. -]{1,60}"\s*:\s*)?(?=")')
-_ESCAPED_HEADER = re.compile(r"Traceback \(most recent call last\):\\n")
+_ESCAPED_HEADER = re.compile(r"(?: {0,8}\+ Exception Group )?Traceback \(most recent call last\):\\n")
+_ESCAPED_LINK = re.compile(
+    r"exception(?: was the direct cause of the following exception|, another exception occurred):\\n\\n$"
+)
+_LONGEST_UNRAISED = 4_000
 _ESCAPES = re.compile(r"\\(.)", re.DOTALL)
 _MAX_DEPTH = 4
 
@@ -122,18 +126,35 @@ def _escaped(line: Line) -> Unwrapped | None:
     found = _ESCAPED_HEADER.search(line.text)
     if found is None:
         return None
-    start = found.start()
+    start = _first_link(line.text, found.start())
     quote = line.text[start - 1] if start and line.text[start - 1] in "\"'" else ""
     end = _closing(line.text, start, quote) if quote else len(line.text)
     lines: list[Line] = []
     if line.text[:start].rstrip("\"' "):
         lines.append(line.keep(start - len(quote)))
     at = start
-    for piece in line.text[start:end].removesuffix("\\n").split("\\n"):
+    for stop, behind in [*_line_ends(line.text, start, end), (end, end)]:
+        if behind == end and stop == at:
+            break
         virtual = line.drop(at).keep(0)
-        lines.append(Line(_ESCAPES.sub(_unescape, piece), virtual.raw, virtual.marks))
-        at += len(piece) + 2
+        lines.append(Line(_ESCAPES.sub(_unescape, line.text[at:stop]), virtual.raw, virtual.marks))
+        at = behind
     return Unwrapped(lines, block=True)
+
+
+def _line_ends(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    r"""Where each `\n` begins and ends; the n behind an escaped backslash is one of the text's own."""
+    return [(found.start(), found.end()) for found in _ESCAPES.finditer(text, start, end) if found.group(1) == "n"]
+
+
+def _first_link(text: str, start: int) -> int:
+    """Where the text begins that the header at `start` is in: an exception that was never raised is printed without."""
+    if not _ESCAPED_LINK.search(text[max(0, start - 100) : start]):
+        return start
+    for at in range(start - 1, max(0, start - _LONGEST_UNRAISED), -1):
+        if text[at] in "\"'" and text[at - 1] != "\\":
+            return at + 1
+    return start
 
 
 def _unescape(match: re.Match[str]) -> str:

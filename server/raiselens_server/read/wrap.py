@@ -23,6 +23,8 @@ _NARROWEST = 40
 _LIKELY = 60
 _MAX_PARTS = 256
 
+_BOX_END = "╰────"
+
 # What is left of a frame line whose first part is a frame line itself: the rest of its number, or of its function.
 _REST = re.compile(r"\d{0,8}, in \S[^\n]{0,200}$|\d{1,8}$|,? ?in \S[^\n]{0,200}$|[\w<>.]{1,160}$")
 
@@ -35,11 +37,17 @@ class Unwrapper:
     parts: list[Line] = field(default_factory=list)
     prefix: int = 0
     guesses: dict[int, int] = field(default_factory=dict)
+    boxed: bool = False
+    """Below the end of a box what drew it has broken the lines itself, and between words."""
 
     def feed(self, line: Line) -> Iterator[Line]:
         """The lines that are complete now that this one is known."""
         if len(line.text) > self.width:
             self.width = 0
+        if not line.text.strip():
+            self.boxed = False
+        elif _BOX_END in line.text[:400]:
+            self.boxed = True
         if self.parts:
             if self._continues(line):
                 self.parts.append(line)
@@ -47,7 +55,7 @@ class Unwrapper:
                     yield self._release()
                 return
             yield self._release()
-        if self._full(line) or self._suspect(line):
+        if not self.boxed and (self._full(line) or self._suspect(line)):
             self.parts = [line]
             self.prefix = split_prefix(line.text).cut
             return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from raiselens_server.error import Frame, Role
 from raiselens_server.read.draft import Draft, Unit, frame
-from raiselens_server.read.kinds import Header, Link, classify
+from raiselens_server.read.kinds import FrameLine, Header, Link, classify
 from raiselens_server.read.names import is_exception_class, is_warning_class, split_class
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class PytestUnit:
     title: str = ""
     defined: str = ""
     block: list[Line] = field(default_factory=list)
+    unraised: Draft | None = None
+    """What the line above would be, if a link follows: an exception that was never raised has no `E`."""
     closed: bool = False
     lines: int = 0
 
@@ -63,6 +65,10 @@ class PytestUnit:
         if text.startswith("E  ") or text.rstrip() == "E":
             self.block.append(line)
             return True
+        if self.block and text.startswith("    "):
+            # `--tb=line` marks the first line of a message only.
+            self.block.append(line)
+            return True
         if self.block and (not text.strip() or text[0] in "_-=" or text[0] != " "):
             self._end_block()
         return self._entry(line)
@@ -73,10 +79,17 @@ class PytestUnit:
         if isinstance(kind, Header):
             return False
         if isinstance(kind, Link):
+            if self.unraised is not None:
+                self.errors.append(self.unraised)
             if self.errors:
                 self.errors[-1].role = Role.CAUSE if kind.direct else Role.CONTEXT
-            self.frames, self.closed, self.defined = [], False, ""
+            self.frames, self.closed, self.defined, self.unraised = [], False, "", None
             return True
+        if text[:1].isalpha():
+            named = split_class(text)
+            self.unraised = None
+            if named is not None and is_exception_class(named[0]):
+                self.unraised = Draft(named[0], line, len(text) - len(named[1]) if named[1] else len(text))
         if _ENTRY.match(text):
             self.defined = ""
             return True
@@ -90,7 +103,11 @@ class PytestUnit:
             if definition is not None:
                 self.defined = definition["name"]
                 return True
-        place = _AT.match(text[:1024]) if text[:1] not in {" ", "\t", ">", ""} and ".py:" in text[:700] else None
+        place = (
+            _AT.match(text[:1024])
+            if text[:1] not in {" ", "\t", ">", ""} and (text[0] == "<" or ".py:" in text[:700])
+            else None
+        )
         if place is not None:
             self._place(line, place)
         return True
@@ -112,7 +129,7 @@ class PytestUnit:
 
     def _end_block(self) -> None:
         """The `E` lines of one exception, with the indentation of its source taken off."""
-        block, self.block = self.block, []
+        block, self.block = self._without_place(self.block), []
         first = block[0].text[1:]
         indent = 1 + len(first) - len(first.lstrip())
         lines = [line.drop(indent) if not line.text[1:indent].strip() else line.drop(1) for line in block]
@@ -128,6 +145,18 @@ class PytestUnit:
             return
         self.errors.append(Draft(name, head, skip, self.frames, lines[1:]))
         self.closed = False
+
+    def _without_place(self, block: list[Line]) -> list[Line]:
+        """The block from its class on: a syntax error's place in the source stands above it."""
+        place = classify(block[0].text[1:])
+        if not isinstance(place, FrameLine) or place.function:
+            return block
+        for index, line in enumerate(block[1:], 1):
+            named = split_class(line.text[1:].lstrip())
+            if named is not None and is_exception_class(named[0]):
+                self.frames.append(frame(block[0].drop(1), place.file, place.line, ""))
+                return block[index:]
+        return block
 
     @staticmethod
     def _shouts(named: tuple[str, str]) -> bool:

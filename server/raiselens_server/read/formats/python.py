@@ -23,7 +23,7 @@ from raiselens_server.read.kinds import (
     Text,
     classify,
 )
-from raiselens_server.read.message import Message
+from raiselens_server.read.message import Message, ends_message
 from raiselens_server.read.names import is_exception_class, is_plausible_class, split_class
 from raiselens_server.read.torn import Echoes, undouble
 
@@ -237,6 +237,9 @@ class PythonUnit:
     told: int = 1
     done: list[Draft] = field(default_factory=list)
     grouping: bool = False
+    parted: bool = True
+    """Whether the last line of the group ended a member; else a message may go on, also without its margin."""
+    loose: int = 0
     ended: bool = False
 
     def feed(self, line: Line) -> bool:
@@ -274,6 +277,13 @@ class PythonUnit:
         """Whether the open chain reads a message."""
         return bool(self.levels) and self.levels[-1].chain.at is _At.MESSAGE
 
+    def unraised(self) -> list[Draft]:
+        """The errors of a chain that waits for the traceback of its next link, if none of them has a frame."""
+        chain = self.levels[0].chain if len(self.levels) == 1 else None
+        if chain is None or chain.at is not _At.LINKED or chain.frames or any(draft.frames for draft in chain.errors):
+            return []
+        return chain.errors
+
     def interrupt(self) -> bool:
         """Another record came; whether the unit may go on after it."""
         if self.in_message():
@@ -308,13 +318,17 @@ class PythonUnit:
         text = line.text
         body = text.lstrip()
         if body.startswith("|"):
+            self.parted, self.loose = False, 0
             self._feed_margin(line, len(text) - len(body))
             return True
         top = self.levels[0].chain
+        if isinstance(kind, (Blank, Text)) and self._lost_margin(text):
+            return self.levels[-1].chain.feed(line, kind)
         match kind:
             case Header(group=True):
                 return self._group_header(line, kind)
             case Separator():
+                self.parted = not kind.opens
                 self._separate(kind)
                 return True
             case Blank():
@@ -325,6 +339,16 @@ class PythonUnit:
                     self._pop()
                 self.grouping = top.whole = False
                 return isinstance(kind, Link) and top.feed(line, kind)
+
+    def _lost_margin(self, text: str) -> bool:
+        """Whether a line goes on with a message: Python 3.11 and 3.12 put the margin before its first line only."""
+        self.loose += 1
+        return (
+            not self.parted
+            and self.levels[-1].chain.at is _At.MESSAGE
+            and self.loose <= _MAX_NOISE
+            and not ends_message(text)
+        )
 
     def _feed_margin(self, line: Line, column: int) -> None:
         """A line within a margin. All of them are the printer's: one that no rule takes is let go, and ends nothing."""
