@@ -39,6 +39,9 @@ class Access(Core):
                     bounds = _bounds(index)
                     return lattice.Opaque("str") if bounds is None else Const(text[bounds])
                 return lattice.Opaque("str")
+            case Ref(kind="instance"):
+                element = self.element_of(value)
+                return Unknown("item") if element is None or isinstance(index, Slice) else element
             case Ref(kind="dict"):
                 contents = self.contents(value)
                 if isinstance(contents, DictObject) and contents.items is not None:
@@ -58,7 +61,10 @@ class Access(Core):
     def _sequence_item(self, value: Value, index: Value, expr: Expr, frame: Frame) -> Value:
         items = self.items_of(value)
         if items is None:
-            return Unknown("item")
+            element = self.element_of(value)
+            if element is None:
+                return Unknown("item")
+            return self.many(element) if isinstance(index, Slice) else element
         if isinstance(index, Slice):
             bounds = _bounds(index)
             kind = value.kind if isinstance(value, Seq) else "list"
@@ -292,9 +298,10 @@ class Access(Core):
             return self._rounds(rest, element, kind, frame) if answer else []
         target: Expr = clause[1]  # type: ignore[assignment]
         iterable: Expr = clause[2]  # type: ignore[assignment]
-        items = self.iterate(self.evaluate(iterable, frame), frame)
+        over = self.evaluate(iterable, frame)
+        items = self.iterate(over, frame)
         if items is None or len(items) > UNROLL_LIMIT:
-            self.assign(target, Unknown("loop-item"), frame)
+            self.assign(target, self.element_of(over) or Unknown("loop-item"), frame)
             self.speculate(frame, lambda: self._spoiled(rest, element, kind, frame))
             return None
         results: list[Value] | None = []

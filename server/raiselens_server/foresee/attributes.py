@@ -13,6 +13,7 @@ from raiselens_server.foresee.objects import (
     Assumed,
     Bound,
     Class,
+    Derived,
     EnumMember,
     Function,
     InstanceObject,
@@ -351,6 +352,8 @@ class Attributes(Core):
                 return Unknown("attribute") if inner is None else Callable(ModuleObject(inner), inner.name)
             case Class():
                 return self._class_attribute(target, name)
+            case Derived(cls=cls):
+                return self._derived_attribute(value, cls, name)
             case Function(unit=unit):
                 if name in {"__name__", "__qualname__"}:
                     return Const(unit.name if name == "__name__" else unit.qualname)
@@ -389,6 +392,22 @@ class Attributes(Core):
         ):
             return value
         return Unknown("class-attribute")
+
+    def _derived_attribute(self, value: Callable, cls: Class, name: str) -> Value:
+        """An attribute of a class that may be a derived one."""
+        member = self.find_member(cls, name)
+        if member is None or name in self.replaced or not isinstance(member[0], Callable):
+            return Unknown("class-attribute")
+        target, assumed = member[0].target, Assumed(cls, name)
+        match target:
+            case Function():
+                return self._virtual(member[0], None, assumed)
+            case Wrapped(kind="staticmethod"):
+                return self._virtual(target.function, None, assumed)
+            case Wrapped(kind="classmethod"):
+                return self._virtual(target.function, value, assumed)
+            case _:
+                return Unknown("class-attribute")
 
     def _super_attribute(self, after: Class, receiver: Value, name: str) -> Value:
         cls = receiver.cls if isinstance(receiver, Ref) else getattr(receiver, "target", None)

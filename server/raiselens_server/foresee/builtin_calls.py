@@ -68,7 +68,7 @@ def _collection(kind: str) -> Handler[[Any, list[Value], dict[str, Value], Frame
         items = self.iterate(args[0], frame) if args else ()
         match kind:
             case "list":
-                return self.new("list", ListObject(items))
+                return self.new("list", ListObject(items, self.element_of(args[0]) if args else None))
             case "set" | "frozenset":
                 return self.new_set(items, kind)
             case _:
@@ -233,6 +233,9 @@ class Builtins(Attributes):
     def _builtin_enumerate(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         items = self.iterate(args[0], frame)
         start = kw.get("start", args[1] if len(args) > 1 else Const(0))
+        element = self.element_of(args[0])
+        if items is None and element is not None:
+            return self.many(Seq((Opaque("int"), element)))
         if items is None or not isinstance(start, Const) or not isinstance(start.value, int):
             return Unknown("builtin")
         first = start.value
@@ -241,12 +244,17 @@ class Builtins(Attributes):
     def _builtin_zip(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         columns = [self.iterate(arg, frame) for arg in args]
         if any(column is None for column in columns):
-            return Unknown("builtin")
+            elements = [self.element_of(arg) for arg in args]
+            known = any(element is not None for element in elements)
+            return self.many(Seq(tuple(e or Unknown("builtin") for e in elements))) if known else Unknown("builtin")
         return Seq(tuple(Seq(row) for row in zip(*(c or () for c in columns), strict=False)), "generator")
 
     def _builtin_reversed(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         items = self.iterate(args[0], frame)
-        return Unknown("builtin") if items is None else Seq(items[::-1], "generator")
+        element = self.element_of(args[0])
+        if items is None:
+            return Unknown("builtin") if element is None else self.many(element)
+        return Seq(items[::-1], "generator")
 
     def _builtin_sorted(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         items = self.iterate(args[0], frame)

@@ -12,6 +12,7 @@ from raiselens_server.foresee.frames import Frame, Raising, binding_error
 from raiselens_server.foresee.objects import (
     Bound,
     Class,
+    Derived,
     DictObject,
     Function,
     InstanceObject,
@@ -136,6 +137,8 @@ class Calls(Running):
                 return self.invoke(target, arguments, frame, expr)
             case Callable(target=Bound(function=Function() as target, receiver=receiver)):
                 return self.invoke(target, with_receiver(receiver, arguments), frame, expr)
+            case Callable(target=Derived(cls=cls)):
+                return self.instantiate_derived(cls, arguments, frame, expr)
             case Callable(target=Virtual() as virtual):
                 return self.call_virtual(virtual, arguments, frame, expr)
             case Callable(target=Bound(function=str() as name, receiver=receiver)):

@@ -147,7 +147,7 @@ class Comparing(Core):
             case (Callable(), Callable()) | (Named(), Named()):
                 return True if left == right else None
             case (Ref(), Ref()):
-                return True if left == right else None
+                return True if left == right and left.uid not in self.standing else None
             case (Const(value=None), _) | (_, Const(value=None)):
                 return (
                     None if isinstance(left, (Ref, Tensor, Array)) or isinstance(right, (Ref, Tensor, Array)) else False
@@ -186,7 +186,7 @@ class Comparing(Core):
                 return self.equal(left, right)
             case (Ref(), Ref()):
                 # What a field holds may have been read before, or be held elsewhere too.
-                return None if left.uid in self.assumed or right.uid in self.assumed else left == right
+                return None if left.uid in self.standing or right.uid in self.standing else left == right
             case (Callable(), Callable()) | (Named(), Named()):
                 return True if left == right else None
             case _:

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 8
 STEP_LIMIT = 20_000
+ELEMENT = "[]"
+"""The attribute under which a container of modules keeps what each of them is like: no program can name it."""
 State = tuple[dict[str, Value], "dict[int, HeapObject]"]
 _SERIAL = itertools.count(1)
 
@@ -81,6 +83,8 @@ class Core(Parts):
         self.escaped: set[int] = set()
         self.assumed: dict[int, Assumed] = {}
         self.field_values: dict[tuple[int, str], Value] = {}
+        self.standing: dict[int, HeapObject] = {}
+        self.leaned_on: dict[Assumed, None] = {}
         self.replaced: frozenset[str] = frozenset()
         self.deep = False
         self.changed_tensors = 0
@@ -139,7 +143,7 @@ class Core(Parts):
         """What a reference holds."""
         found = self.heap.get(ref.uid)
         if found is None:
-            found = self.scopes.heap.get(ref.uid)
+            found = self.scopes.heap.get(ref.uid) or self.standing.get(ref.uid)
         if found is None or ref.uid in self.escaped:
             return _unknown_like(ref, found)
         return found
@@ -169,6 +173,22 @@ class Core(Parts):
         if isinstance(value, Callable):
             self.escape(value)
         return self.items_of(value)
+
+    def element_of(self, value: Value) -> Value | None:
+        """What every item of an iterable of unknown length is like, None where that is not known."""
+        if not isinstance(value, Ref):
+            return None
+        match self.contents(value):
+            case ListObject(element=element):
+                return element
+            case InstanceObject() as contents:
+                return contents.get(ELEMENT)
+            case _:
+                return None
+
+    def many(self, element: Value) -> Value:
+        """A list of unknown length."""
+        return self.new("list", ListObject(None, element))
 
     def plain(self, value: Value) -> Value:
         """The value as the operation rules take it: lists as snapshots, sizes as symbols."""

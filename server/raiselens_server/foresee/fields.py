@@ -6,19 +6,21 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.foresee.attributes import Attributes
+from raiselens_server.foresee.core import ELEMENT, fresh_uid
 from raiselens_server.foresee.frames import Frame, Raising
 from raiselens_server.foresee.objects import Assumed, Class, Function, InstanceObject, ListObject, Many
 from raiselens_server.source import ir
 from raiselens_server.source.bindings import bound_by
 from raiselens_server.source.module import flatten
-from raiselens_server.values import lattice
-from raiselens_server.values.lattice import Callable, Named, Ref, Unknown, Value
+from raiselens_server.values import lattice, ops
+from raiselens_server.values.dtypes import FLOATING
+from raiselens_server.values.lattice import Callable, DType, Named, Ref, Tensor, Unknown, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable as Callable_
     from collections.abc import Iterator
 
-    from raiselens_server.foresee.objects import Stored
+    from raiselens_server.foresee.objects import HeapObject, Stored
     from raiselens_server.source.ir import Block, Expr, Stmt
     from raiselens_server.source.units import FunctionUnit
 
@@ -45,11 +47,17 @@ class Fields(Attributes):
             return None
         value: Value = Unknown("attribute")
         if options is not None and options != (None,):
-            value = self._read(options, None if exact else Assumed(cls, name, stored=True))
+            assumed = Assumed(cls, name, stored=True)
+            made: list[Ref] = []
+            value = self._read(options, made)
+            if not exact:
+                self.assumed.update((each.uid, assumed) for each in made)
+                if not made:
+                    self.leaned_on[assumed] = None
         self.field_values[ref.uid, name] = value
         return value
 
-    def _read(self, options: tuple[Stored, ...], assumed: Assumed | None) -> Value:
+    def _read(self, options: tuple[Stored, ...], made: list[Ref]) -> Value:
         values: list[Value] = []
         # None comes last: what it lacks is the least telling of what may be raised.
         for option in sorted(options, key=lambda o: o is None):
@@ -57,13 +65,27 @@ class Fields(Attributes):
                 case None:
                     values.append(lattice.NONE)
                 case Class():
-                    values.append(self.new("instance", InstanceObject(open=True), option))
-                case Many(options=items):
-                    values.append(self.new("list", ListObject(None, self._read(items, assumed))))
-            made = values[-1]
-            if assumed is not None and isinstance(made, Ref):
-                self.assumed[made.uid] = assumed
+                    values.append(self._standing("instance", InstanceObject(open=True), option, made))
+                case Many(options=items, cls=cls):
+                    inner: list[Ref] = []
+                    element = self._read(items, inner)
+                    # One object stands for all of them: what is stored on one is not what another has.
+                    self.escaped.update(each.uid for each in inner)
+                    made.extend(inner)
+                    contents: HeapObject = ListObject(None, element)
+                    if cls is not None:
+                        contents = InstanceObject(((ELEMENT, element),), open=True)
+                    values.append(self._standing("list" if cls is None else "instance", contents, cls, made))
+                case Tensor() | DType():
+                    values.append(option)
         return lattice.join_all(values)
+
+    def _standing(self, kind: str, contents: HeapObject, cls: Class | None, made: list[Ref]) -> Ref:
+        """An object that was there before the run began."""
+        ref = Ref(fresh_uid(), kind, cls)
+        self.standing[ref.uid] = contents
+        made.append(ref)
+        return ref
 
     def _stored(self, cls: Class, name: str) -> tuple[Stored, ...] | None:
         """What may be stored under a name; empty where nothing is, None where that is not known."""
@@ -141,6 +163,9 @@ class Fields(Attributes):
                 return None if element is None else (Many(element),)
             case ir.CALL:
                 return self._call_options(expr, frame, steps - 1)
+            case ir.ATTRIBUTE:
+                value = self._called(expr, frame)
+                return (value,) if isinstance(value, DType) else None
             case _:
                 return None
 
@@ -150,15 +175,30 @@ class Fields(Attributes):
             case Callable(target=Class() as cls) if cls.dotted in _CONTAINERS:
                 if len(expr[4]) == 1 and not expr[5]:
                     options = self._options(expr[4][0], frame, steps)
-                    if options is not None and all(isinstance(option, Many) for option in options):
-                        return options
+                    if options is not None and len(options) == 1 and isinstance(options[0], Many):
+                        return (Many(options[0].options, cls),)
                 return None
             case Callable(target=Class() as cls) if self._makes_itself(cls):
                 return (cls,)
             case Named(name="list" | "tuple") if len(expr[4]) == 1 and expr[4][0][0] != ir.STAR:
                 return self._options(expr[4][0], frame, steps)
+            case Named(name=name) if name.startswith("torch.") and ops.knows(name):
+                return self._tensor(expr, frame)
             case _:
                 return None
+
+    def _tensor(self, expr: Expr, frame: Frame) -> tuple[Stored, ...] | None:
+        """What a factory makes, as far as it stays: a module may be cast, and sizes and place may change in place."""
+        try:
+            value = self.evaluate(expr, frame)
+        except Raising:
+            return None
+        if not isinstance(value, Tensor):
+            return None
+        names = value.dtypes
+        if frame.owner is not None and names & FLOATING and self.open_class(frame.owner):
+            names = names | FLOATING
+        return (Tensor(names, dtype_site=value.dtype_site, parameter=value.parameter),)
 
     def _makes_itself(self, cls: Class) -> bool:
         """Whether calling the class gives an instance of just it."""
@@ -245,7 +285,7 @@ def _may_set(cls: Class, name: str) -> bool:
 
 def _stores(cls: Class, name: str) -> Iterator[tuple[FunctionUnit, Expr | None]]:
     """The values that the class's own methods store as `self.name`; None where one is not an expression."""
-    attribute, source = b"." + name.encode(), cls.module.source
+    attribute, source = name.encode(), cls.module.source
     if source.find(attribute, cls.unit.start, cls.unit.end) == -1:
         return
     for statement in flatten(cls.unit.block):
@@ -281,11 +321,22 @@ def _stored_in(block: Block, receiver: str, name: str) -> Iterator[Expr | None]:
             case ir.DELETE:
                 for target in statement[3]:
                     yield from _assigned(target, None, is_it)
+            case ir.EXPRESSION if _registers(statement[3], receiver, name):
+                yield statement[3][4][1]
             case ir.FUNCTION:
                 for _ in _stored_in(statement[3].body.block, receiver, name):
                     yield None
             case _:
                 continue
+
+
+def _registers(expr: Expr, receiver: str, name: str) -> bool:
+    """Whether an expression is `self.register_buffer("name", …)`."""
+    if expr[0] != ir.CALL or expr[3][0] != ir.ATTRIBUTE or len(expr[4]) < 2:
+        return False
+    of, first = expr[3][3], expr[4][0]
+    registers = expr[3][4] in {"register_buffer", "register_parameter"}
+    return bool(registers and of[0] == ir.NAME and of[3] == receiver and first[0] == ir.CONST and first[3] == name)
 
 
 def _assigned(target: Expr, value: Expr | None, is_it: Callable_[[Expr], bool]) -> Iterator[Expr | None]:

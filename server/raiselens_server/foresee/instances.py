@@ -11,6 +11,7 @@ from raiselens_server.foresee.dataclasses import DataClasses
 from raiselens_server.foresee.frames import Frame, Raising
 from raiselens_server.foresee.module_class import MODULE_CLASS
 from raiselens_server.foresee.objects import (
+    Assumed,
     Class,
     Function,
     InstanceObject,
@@ -91,6 +92,18 @@ class Instances(DataClasses, Attributes):
         plain = not any(isinstance(base, Class) and has_metaclass(base) for base in self.order(cls))
         if plain and not self.find_own(cls, "__new__"):
             self.bound(member[0].target, with_receiver(Unknown("instance"), arguments), frame, expr)
+
+    def instantiate_derived(self, cls: Class, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
+        """Make an instance of a class or of one derived from it, whose constructor may be another."""
+        try:
+            self._bind_written(cls, arguments, frame, expr)
+        except Raising as raising:
+            raising.assumed = (Assumed(cls, "__init__"),)
+            raise
+        self.not_followed(arguments, "virtual")
+        if self.is_enum(cls) or self.find_own(cls, "__new__"):
+            return Unknown("virtual")
+        return self.new("instance", InstanceObject(open=True, exact=False), cls)
 
     def find_own(self, cls: Class, name: str) -> bool:
         """Whether a followed class of the MRO defines `name` itself."""

@@ -60,10 +60,11 @@ class Loops(Narrowing):
 
     def _for(self, statement: Stmt, frame: Frame) -> bool:
         _, _, _, target, iterable, body, orelse = statement
-        value = self.iterate(self.evaluate(iterable, frame), frame)
+        over = self.evaluate(iterable, frame)
+        value = self.iterate(over, frame)
         if value is not None and len(value) <= UNROLL_LIMIT:
             return self._unrolled(value, target, body, orelse, frame)
-        return self._unknown_rounds(value, target, body, orelse, frame)
+        return self._unknown_rounds(value, self.element_of(over), target, body, orelse, frame)
 
     def iterate(self, value: Value, frame: Frame) -> tuple[Value, ...] | None:
         """The items that iterating gives, None where their number is not known. Runs a generator's beginning."""
@@ -106,14 +107,20 @@ class Loops(Narrowing):
         return True
 
     def _unknown_rounds(
-        self, items: tuple[Value, ...] | None, target: Expr, body: Block, orelse: Block, frame: Frame
+        self,
+        items: tuple[Value, ...] | None,
+        each: Value | None,
+        target: Expr,
+        body: Block,
+        orelse: Block,
+        frame: Frame,
     ) -> bool:
         entry = self.snapshot(frame)
         self._havoc(body, frame)
         element: Value = Unknown("loop-item")
         if items is not None and items and all(isinstance(i, Const) and isinstance(i.value, int) for i in items):
             element = lattice.Opaque("int")
-        self.assign(target, element, frame)
+        self.assign(target, each or element, frame)
         loop = Loop()
         frame.loops.append(loop)
         before, depth = len(frame.raises), len(frame.conditions)

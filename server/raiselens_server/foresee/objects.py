@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from raiselens_server.source.ir import Expr
     from raiselens_server.source.module import Module
     from raiselens_server.source.units import ClassUnit, FunctionUnit
-    from raiselens_server.values.lattice import Ref, Value
+    from raiselens_server.values.lattice import DType, Ref, Tensor, Value
 
 
 @dataclass(eq=False, slots=True)
@@ -124,6 +124,13 @@ class Wrapped:
 
 
 @dataclass(frozen=True, slots=True)
+class Derived:
+    """A class or one derived from it: what a classmethod is given."""
+
+    cls: Class
+
+
+@dataclass(frozen=True, slots=True)
 class EnumMember:
     """A member of an enum class."""
 
@@ -168,9 +175,10 @@ class Manager:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """A list of unknown length, each item one of `options`."""
+    """A list of unknown length, or a module list, each item one of `options`."""
 
     options: tuple[Stored, ...]
+    cls: Class | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +228,8 @@ class InstanceObject:
 
 HeapObject: TypeAlias = ListObject | SetObject | DictObject | InstanceObject
 
-Stored: TypeAlias = "Class | Many | None"
-"""What a method stores on its object: an instance of just this class, a list, or None itself."""
+Stored: TypeAlias = "Class | Many | Tensor | DType | None"
+"""What a method stores on its object: an instance of just this class, a list, a value, or None itself."""
 
 UNKNOWN_CONTENTS: dict[str, HeapObject] = {
     "list": ListObject(None),

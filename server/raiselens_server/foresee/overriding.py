@@ -35,6 +35,8 @@ class Overriding(Attributes):
             values += [*raising.arguments.positional, *(value for _, value in raising.arguments.keywords)]
         for inner in raising.levels[level + 1 :]:
             values += inner.frame.variables.values()
+        if raising.implicit not in {"binding", "unpack"}:
+            yield from self.leaned_on
         for value in values:
             if isinstance(value, Ref) and value.uid in self.assumed:
                 yield self.assumed[value.uid]

@@ -215,6 +215,10 @@ class Parts:
         """Make an instance of a followed class."""
         raise NotImplementedError
 
+    def instantiate_derived(self, cls: Class, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
+        """Make an instance of a class or of one derived from it."""
+        raise NotImplementedError
+
     def call_instance(self, ref: Ref, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
         """Call an object."""
         raise NotImplementedError

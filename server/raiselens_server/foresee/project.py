@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from raiselens_server.foresee.core import BudgetSpentError
 from raiselens_server.foresee.facts import FactRun
 from raiselens_server.foresee.frames import Frame
-from raiselens_server.foresee.objects import Class, Function, InstanceObject
+from raiselens_server.foresee.objects import Class, Derived, Function, InstanceObject
 from raiselens_server.foresee.report import RootRun
 from raiselens_server.foresee.run import Run
 from raiselens_server.foresee.scopes import STATIC_DEPTH, Scopes
@@ -307,7 +307,7 @@ class Project:
         if index == 0 and owner is not None and parameter.kind in {units.POSITIONAL_ONLY, units.POSITIONAL_OR_KEYWORD}:
             names = {d[3] for d in unit.decorators if d[0] == ir.NAME}
             if "classmethod" in names or unit.name in {"__new__", "__init_subclass__", "__class_getitem__"}:
-                return Unknown("class")
+                return Callable(Derived(owner), "cls")
             if "staticmethod" not in names:
                 return run.new("instance", InstanceObject(open=True, exact=False), owner)
         if parameter.kind in {units.VAR_POSITIONAL, units.VAR_KEYWORD}:

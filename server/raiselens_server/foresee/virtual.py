@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.foresee.binding import Arguments, with_receiver
 from raiselens_server.foresee.core import Core
 from raiselens_server.foresee.frames import Frame, Raising
+from raiselens_server.foresee.statements import exits
 from raiselens_server.source import ir
 from raiselens_server.source.module import flatten
+from raiselens_server.values import lattice
 from raiselens_server.values.lattice import Seq, Unknown, Value
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from raiselens_server.source.ir import Expr
     from raiselens_server.source.units import FunctionUnit
 
+_RETURN: Final = re.compile(rb"\breturn\b[ \t\\]*[^\s#]")
 _ABSTRACT: Final = ("abstractmethod", "overload")
 
 
@@ -44,10 +48,21 @@ class Virtuals(Core):
     def returned(self, function: Function, frame: Frame, expr: Expr | None, cause: str) -> Value:
         """What a call that is not run gives: where its statement unpacks it, as many values as every return lists."""
         frame.assumed = ()
+        if cause == "no-facts" and self._gives_nothing(function):
+            return lattice.NONE
         if expr is None or not _unpacks(frame.statement, expr, awaited=function.unit.is_async):
             return Unknown(cause)
         count = arity(function.unit)
         return Unknown(cause) if count is None else Seq((Unknown(cause),) * count)
+
+    def _gives_nothing(self, function: Function) -> bool:
+        """Whether calling a function gives None for certain: no `return` of it has a value."""
+        unit = function.unit
+        if unit.nothing is None:
+            text = function.module.source[unit.start : unit.end]
+            gives = unit.is_async or unit.name == "<lambda>" or b"yield" in text or _RETURN.search(text) is not None
+            unit.nothing = not gives and not is_stub(unit) and not exits(unit.body.block)
+        return unit.nothing
 
 
 def _unpacks(statement: tuple[object, ...] | None, expr: Expr, *, awaited: bool) -> bool:

@@ -65,6 +65,7 @@ class FunctionUnit:
     lower: Callable[[], Body] = field(repr=False)
     _body: Body | None = field(default=None, repr=False)
     derived: frozenset[str] | None = field(default=None, repr=False)
+    nothing: bool | None = field(default=None, repr=False)
     read: frozenset[str] | None = field(default=None, repr=False)
 
     @property
