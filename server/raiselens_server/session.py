@@ -165,7 +165,7 @@ class Session:
 
     def files_of(self, folder: Path) -> list[Path]:
         """The Python files of a workspace folder; none where only open files are to be looked at."""
-        settings = self.room(folder / "main.py").settings
+        settings, _ = self._settings_for(folder / "main.py")
         if settings.diagnostic_mode != "workspace":
             return []
         return [item for item in walk(folder, settings.exclude, root=settings.root) if isinstance(item, Path)]
@@ -237,6 +237,14 @@ class Session:
         }
 
     def _find_room(self, path: Path) -> Room:
+        settings, folder = self._settings_for(path)
+        key = (settings.root, folder)
+        if key not in self._rooms:
+            self._rooms[key] = self._make_room(settings, folder)
+        return self._rooms[key]
+
+    def _settings_for(self, path: Path) -> tuple[Settings, Path]:
+        """What is in force for a file, and the folder that its libraries are looked up from."""
         loaded = load_settings(path, trusted=self._trusted)
         inside = [folder for folder in self._folders if path.is_relative_to(folder)]
         folder = max(
@@ -249,11 +257,7 @@ class Session:
         merged = merge(own, self._by_folder.get(folder, self._editor), source="editor settings")
         for problem in (*loaded.problems, *merged.problems):
             self._tell_once(str(problem))
-        settings = merged.settings
-        key = (settings.root, folder)
-        if key not in self._rooms:
-            self._rooms[key] = self._make_room(settings, folder)
-        return self._rooms[key]
+        return merged.settings, folder
 
     def _make_room(self, settings: Settings, folder: Path) -> Room:
         try:

@@ -8,12 +8,11 @@ export class Window {
     this.keyboard = page.keyboard;
   }
 
-  /** A picture for people; stories are judged by what they assert. `height` cuts it, from the tabs or from `top` on. */
-  async shot(name, height, top = 30) {
+  /** A picture for people; stories are judged by what they assert. */
+  async shot(name) {
     // What was just opened fades in.
     await pause(400);
-    const clip = height === undefined ? undefined : { x: 0, y: top, width: 1280, height };
-    await this.page.screenshot({ path: `${this.shots}/${name}.png`, clip });
+    await this.page.screenshot({ path: `${this.shots}/${name}.png` });
   }
 
   /** More room for what a picture is about. */

@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { builtMessage, targetsOf } from "../src/core/built";
 import { withoutHeadline } from "../src/core/hover";
 
 it("does not say again what the editor says above the card", () => {
@@ -15,14 +14,4 @@ it("leaves a card alone that says something else, or nothing more", () => {
   expect(withoutHeadline(card, [])).toBe(card);
   expect(withoutHeadline("`E: x`", ["E: x"])).toBe("`E: x`");
   expect(withoutHeadline("plain text", ["plain text"])).toBe("plain text");
-});
-
-it("reads names of libraries as a shell would", () => {
-  expect(targetsOf(" sglang, torch \"/a b/c.whl\" './d e' ")).toEqual(["sglang", "torch", "/a b/c.whl", "./d e"]);
-  expect(targetsOf("  ")).toEqual([]);
-});
-
-it("says what a build came to", () => {
-  expect(builtMessage({ records: 26010, files: 1 }, ["sglang"])).toBe("26,010 records from 1 file of sglang.");
-  expect(builtMessage(undefined, ["a", "b"])).toBe("0 records from 0 files of a, b.");
 });

@@ -29,14 +29,14 @@ export async function int64(start) {
   const said = await card.innerText();
   assert.match(said, /scatter_req_token_ids pool_out must be int32, got torch\.int64/);
   assert.match(said, /Allocate pool as torch\.int32/);
-  await window.shot("int64-hover", 480);
+  await window.shot("int64-hover");
 
   // The light bulb: the safe fix is first, and mends the allocation.
   await window.click("pool_out=pool", "launch_scatter");
   const bulb = await window.lightBulb(FIX);
   assert.equal(bulb.titles[0], FIX);
   assert.ok(bulb.titles.some((title) => title.includes("Verify on GPU")), bulb.titles.join(", "));
-  await window.shot("int64-bulb", 400);
+  await window.shot("int64-bulb");
   await bulb.choose();
   await until(async () => (await window.text()).includes("dtype=torch.int32"), "the allocation is int32");
   await until(async () => (await window.squiggles().count()) === 0, "the finding is gone");

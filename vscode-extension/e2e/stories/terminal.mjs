@@ -18,7 +18,7 @@ export async function terminal(start, { python }) {
   const tooltip = window.card("Fix: Allocate pool as torch.int32");
   await window.pointAt(TRAIN_MESSAGE, tooltip);
   assert.match((await tooltip.innerText()).replaceAll("\u00a0", " "), /^TypeError: pool must be int32, got torch\.int64/);
-  await window.shot("terminal-tooltip", 720);
+  await window.shot("terminal-tooltip");
 
   await window.followTerminalLink('train.py", line 10');
   await window.page.locator(".statusbar-item", { hasText: "Ln 10" }).first().waitFor();

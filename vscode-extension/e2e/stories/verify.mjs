@@ -32,7 +32,7 @@ export async function verify(start, { python }) {
   assert.ok(said.includes(MESSAGE));
   assert.match(said, /Equal to the reference in every element, 24 cases/);
   assert.match(said, /sm_90/);
-  await window.shot("verify-card", 560);
+  await window.shot("verify-card");
   await window.command("View: Close All Editors in Group");
 
   // The choice of a launcher is remembered; its run is cancelled.

@@ -8,7 +8,7 @@ export function registerBuild(context: vscode.ExtensionContext, api: ServerApi):
   register(context, "raiselens.build", async () => {
     const prompt = "Installed libraries, wheels or folders, with spaces between; their sources are read, not run";
     const typed = await vscode.window.showInputBox({ prompt, placeHolder: "sglang torch" });
-    const targets = targetsOf(typed ?? "");
+    const targets = targetsOf(typed ?? "", vscode.workspace.workspaceFolders?.[0]?.uri.fsPath);
     if (targets.length === 0) {
       return;
     }
