@@ -252,6 +252,11 @@ class Attributes(Core):
                 kind = "int"
             case Opaque(type=kind):
                 pass
+            case Seq(items=(Tensor() as values, Tensor() as indices), kind=str() as kind) if name in {
+                "values",
+                "indices",
+            } and kind.startswith("torch.return_types."):
+                return values if name == "values" else indices
             case Seq(kind=kind):
                 pass
             case _:
@@ -346,10 +351,10 @@ class Attributes(Core):
                 if live is not None and name in live.variables:
                     return live.variables[name]
                 found = self.scopes.attribute(module, name, self)
-                if found is not None:
+                if found is not None and found != Unknown("module-getattr"):
                     return found
-                inner = self.scopes.find_module(f"{module.name}.{name}", frame.module)
-                return Unknown("attribute") if inner is None else Callable(ModuleObject(inner), inner.name)
+                inner = self.scopes.submodule(f"{module.name}.{name}", frame.module)
+                return inner or found or Unknown("attribute")
             case Class():
                 return self._class_attribute(target, name)
             case Derived(cls=cls):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from raiselens_server.foresee.suggestions import suggestion
 from raiselens_server.source import units
 from raiselens_server.values.lattice import Seq, Value
 
@@ -63,8 +64,8 @@ def quoted(names: list[str]) -> str:
     return ", ".join(shown[:-1]) + f", and {shown[-1]}"
 
 
-def bind(unit: FunctionUnit, arguments: Arguments) -> Bindings | BindingFailure:
-    """Bind arguments to the parameters of `unit`; the order of checks is CPython's."""
+def bind(unit: FunctionUnit, arguments: Arguments, version: tuple[int, int] = (3, 11)) -> Bindings | BindingFailure:
+    """Bind arguments to the parameters of `unit`; checks come in CPython's order, in the words of its `version`."""
     by_kind: dict[int, list[Parameter]] = {}
     for parameter in unit.parameters:
         by_kind.setdefault(parameter.kind, []).append(parameter)
@@ -76,11 +77,14 @@ def bind(unit: FunctionUnit, arguments: Arguments) -> Bindings | BindingFailure:
         values[parameter.name] = value
     named = {p.name: p for p in (*positional, *keyword_only) if p.kind != units.POSITIONAL_ONLY}
     rest: list[tuple[str, Value]] = []
-    failure = _keywords(unit, arguments, named, values, rest, takes_any=double is not None)
+    failure = _keywords(unit, arguments, named, values, rest, takes_any=double is not None, version=version)
     if failure is not None:
         return failure
     extra = arguments.positional[len(positional) :]
     if extra and star is None:
+        # How many a star of unknown contents adds to them is part of the message.
+        if arguments.open_positional:
+            return Bindings(values, frozenset(p.name for p in (*positional, *keyword_only)), None)
         return _too_many(unit, positional, keyword_only, arguments, values)
     missing = [p.name for p in positional if p.name not in values and p.default is None]
     unsure: set[str] = set()
@@ -105,6 +109,7 @@ def _keywords(
     rest: list[tuple[str, Value]],
     *,
     takes_any: bool,
+    version: tuple[int, int],
 ) -> BindingFailure | None:
     for name, value in arguments.keywords:
         if name in named:
@@ -125,8 +130,12 @@ def _keywords(
                     "call-unexpected-argument",
                     name,
                 )
+            meant = suggestion(name, [*named]) if version >= (3, 13) else None
+            asked = f". Did you mean '{meant}'?" if meant is not None else ""
             return BindingFailure(
-                f"{unit.qualname}() got an unexpected keyword argument '{name}'", "call-unexpected-argument", name
+                f"{unit.qualname}() got an unexpected keyword argument '{name}'{asked}",
+                "call-unexpected-argument",
+                name,
             )
     return None
 

@@ -54,7 +54,8 @@ class Calls(Running):
     # The call expression
 
     def _call(self, expr: Expr, frame: Frame) -> Value:
-        self.statistics.calls += 1
+        if frame.module is self.checked:
+            self.seen.add((frame.base + expr[1], frame.base + expr[2]))
         if expr[3][0] == ir.NAME and expr[3][3] == "super":
             special = self._super(expr, frame)
             if special is not None:
@@ -69,6 +70,9 @@ class Calls(Running):
             self.forget(receiver)
             if isinstance(receiver, Tensor) and expr[3][4].endswith("_"):
                 self.change_tensor(receiver, Unknown("in-place"), frame)
+        repeated = _repeated(expr[5], keywords)
+        if repeated is not None and not open_positional:
+            self._refuse_repeated(function, repeated, expr, frame)
         arguments = Arguments(tuple(positional), tuple(keywords), open_positional, open_keywords)
         value = self.apply(function, arguments, frame, expr)
         return self.placed(value, frame, expr)
@@ -107,6 +111,25 @@ class Calls(Running):
             else:
                 unknown = True
         return values, unknown
+
+    def _refuse_repeated(self, function: Value, name: str, expr: Expr, frame: Frame) -> None:
+        """The TypeError of a keyword that a `**` passes again; it comes before anything is bound."""
+        target = function.target if isinstance(function, Callable) else None
+        if isinstance(target, Bound):
+            target = target.function
+        if not isinstance(target, (Function, Class)):
+            return
+        module = "__main__" if target.module.path in self.live else target.module.name
+        raise Raising(
+            "TypeError",
+            (f"{module}.{target.unit.qualname}() got multiple values for keyword argument '{name}'",),
+            frame,
+            implicit="binding",
+            rule="call-repeated-argument",
+            callee=target.dotted,
+            param=name,
+            offset=frame.base + expr[1],
+        )
 
     def _super(self, expr: Expr, frame: Frame) -> Value | None:
         if expr[4] or expr[5]:
@@ -334,12 +357,11 @@ class Calls(Running):
 
     def bound(self, function: Function, arguments: Arguments, frame: Frame, expr: Expr | None) -> Bindings:
         """Bind the arguments of a call. Raises the TypeError of those that do not fit."""
-        bound = bind(function.unit, arguments)
+        bound = bind(function.unit, arguments, self.scopes.version)
         if isinstance(bound, BindingFailure):
             condition = f"def {function.unit.name}{self.signature(function)}"
             raise binding_error(bound, frame, function.dotted, condition, arguments)
-        self.statistics.resolved += 1
-        if expr is not None:
+        if expr is not None and frame.module is self.checked:
             self.followed.add(frame.base + expr[1])
         return bound
 
@@ -371,3 +393,11 @@ def _is_chain(expr: Expr) -> bool:
     while expr[0] == ir.ATTRIBUTE:
         expr = expr[3]
     return bool(expr[0] == ir.NAME)
+
+
+def _repeated(items: tuple[tuple[str | None, Expr], ...], keywords: list[tuple[str, Value]]) -> str | None:
+    """A keyword that is passed twice, where a `**` is among what is passed."""
+    if all(name is not None for name, _ in items):
+        return None
+    names = [name for name, _ in keywords]
+    return next((name for index, name in enumerate(names) if name in names[:index]), None)

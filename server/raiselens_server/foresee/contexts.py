@@ -11,7 +11,7 @@ from raiselens_server.foresee.attributes import Attributes
 from raiselens_server.foresee.frames import Frame, Raising
 from raiselens_server.foresee.objects import Class, Function, Manager
 from raiselens_server.foresee.scopes import BUILTINS, STATIC_DEPTH
-from raiselens_server.foresee.shields import Around, Kept
+from raiselens_server.foresee.shields import Around, Kept, Suppressing
 from raiselens_server.source import ir
 from raiselens_server.source.module import flatten
 from raiselens_server.values import dtypes
@@ -49,6 +49,9 @@ class Contexts(Attributes):
         A manager that is not known may swallow. One that is called a lock is taken for one.
         """
         name = _called(context).lower()
+        if name == "suppress" and context[0] == ir.CALL and not any(kind[0] == ir.STAR for kind in context[4]):
+            made_by = self._called_value(context, frame)
+            return Suppressing(context[4]) if made_by == Named("contextlib.suppress") else Kept.SWALLOWS
         if any(word in name for word in _SWALLOWING):
             return Kept.SWALLOWS
         match value:
@@ -104,6 +107,8 @@ class Contexts(Attributes):
 
     def lets_through(self, shield: Shield, cls: Class | str, frame: Frame) -> bool:
         """Whether an exception of this class certainly leaves the shield as it is; `frame` is where it is thrown."""
+        if isinstance(shield, Suppressing):
+            return all(self.catches(kind, cls, frame) is False for kind in shield.kinds)
         if not isinstance(shield, Around):
             return shield is Kept.NONE
         names = shield.names

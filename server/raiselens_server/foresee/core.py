@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from raiselens_server.foresee.objects import Assumed, Class, HeapObject
     from raiselens_server.foresee.scopes import Scopes
     from raiselens_server.source.ir import Expr
+    from raiselens_server.source.module import Module
     from raiselens_server.values.ops import Ambient
 
 MAX_DEPTH = 8
@@ -88,6 +89,9 @@ class Core(Parts):
         self.replaced: frozenset[str] = frozenset()
         self.deep = False
         self.changed_tensors = 0
+        self.checked: Module | None = None
+        self.seen: set[tuple[int, int]] = set()
+        """Where the calls of the checked module stand that the run came by."""
         self.witness: RaisedError | None = None
         """An error that a run has printed: where it may be raised, it is."""
 

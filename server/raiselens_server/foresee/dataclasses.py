@@ -110,10 +110,11 @@ class DataClasses(Attributes):
             lower=lambda: _EMPTY,
         )
         ref = self.new("instance", InstanceObject(), cls)
-        bound = bind(unit, with_receiver(ref, arguments))
+        bound = bind(unit, with_receiver(ref, arguments), self.scopes.version)
         if isinstance(bound, BindingFailure):
             raise binding_error(bound, frame, f"{cls.dotted}.{name}")
-        self.statistics.resolved += 1
+        if expr is not None and frame.module is self.checked:
+            self.followed.add(frame.base + expr[1])
         handed: list[Value] = []
         for field in fields:
             value = bound.values.get(field.name)

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A test that was decided on the way to where the run now is. `derived`: from what the caller supplied."""
+    """A test that was decided on the way to where the run now is. `derived`: from what the caller supplied.
+
+    `handled`: it was decided by the raise that is being handled, and `test` is what the handler names.
+    """
 
     test: Expr
     taken: bool
     derived: bool
+    handled: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -31,7 +35,7 @@ class Frame:
 
     `raises` are the raises that end some path here and are not handled; `returns` the values of the paths that return,
     with the heap at that point. `unsure` is set once a guard in here, or in a callee, was not decided.
-    `handlers` are those of the `try`s that the run is in, `shields` the context managers and decorators around it.
+    `caught` is the raise that the run is in the handler of, where it is certain which one that is. `handlers` are those of the `try`s that the run is in, `shields` the context managers and decorators around it.
     `branches` are the undecided tests of the branches the run is on, as text; only a root's are kept. `tests` are those tests
     themselves, `passed` the undecided ones whose other branch has left. `assumed` is what the last call's result rests on.
     """
@@ -54,6 +58,7 @@ class Frame:
     raises: list[Raising] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
     branches: list[str] = field(default_factory=list)
+    caught: Raising | None = None
     handlers: list[tuple[Expr | None, ...]] = field(default_factory=list)
     shields: list[Shield] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from raiselens_server.foresee import exceptions, shields
 from raiselens_server.foresee.core import Core, join_heaps
-from raiselens_server.foresee.frames import Raising
+from raiselens_server.foresee.frames import Condition, Raising
 from raiselens_server.foresee.objects import UNKNOWN_CONTENTS, Class, kind_of
 from raiselens_server.foresee.shields import Kept
+from raiselens_server.source import ir
+from raiselens_server.source.bindings import names_read
 from raiselens_server.values.lattice import Callable, Named, Seq, Unknown
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.foresee.shields import Shield
     from raiselens_server.source.ir import Block, Expr, Stmt
+
+_ANYTHING: Final = (ir.CONST, 0, 0, None)
+"""What a bare `except:` names."""
 
 
 class Handling(Core):
@@ -88,13 +93,29 @@ class Handling(Core):
                 value = caught[0].value if len(caught) == 1 and sure else None
                 frame.variables[name] = value or Unknown("exception")
             frame.branches.append("except" if kind is None else f"except {self.source(frame, kind)}")
+            depth, outer = len(frame.conditions), frame.caught
+            frame.caught = caught[0] if certain and sure and len(raised) == 1 else None
+            if frame.caught is not None:
+                derived = self._came_from_caller(frame.caught, frame)
+                frame.conditions.append(Condition(kind or _ANYTHING, taken=True, derived=derived, handled=True))
             if self.block(block, frame):
                 states.append((frame.variables, self.heap))
+            frame.caught = outer
+            del frame.conditions[depth:]
             frame.branches.pop()
             escaped = [raising for raising in escaped if self.catches(kind, raising.cls, frame) is not True]
             if certain and sure and not escaped:
                 break
         return [raising for raising in escaped if not any(self.catches(k, raising.cls, frame) for k, _, _ in handlers)]
+
+    def _came_from_caller(self, raising: Raising, frame: Frame) -> bool:
+        """Whether what the caller of `frame` supplied decided a raise that is handled in it."""
+        index = next(i for i, level in enumerate(raising.levels) if level.frame is frame)
+        at = raising.levels[index]
+        supplied = frame.function is None or any(name in frame.derived for name in names_read(at.statement))
+        below = raising.levels[index + 1 :]
+        decided = raising.implicit is not None or any(c.derived for level in below for c in level.conditions)
+        return any(condition.derived for condition in at.conditions) or (supplied and decided)
 
     def catches(self, kind: Expr | None, cls: Class | str, frame: Frame) -> bool | None:
         """Whether `except kind` catches an exception of the class; the empty class is one that is not known."""

@@ -195,8 +195,10 @@ class Project:
         statistics = Statistics()
         followed: set[int] = set()
         findings: dict[tuple[object, ...], Finding] = {}
+        seen: set[tuple[int, int]] = set()
         for run in self._roots(module):
             followed |= run.followed
+            seen |= run.seen
             statistics.add(run.statistics)
             for finding in run.findings:
                 guard, call = finding.raising.levels[-1], finding.call
@@ -209,6 +211,7 @@ class Project:
                 )
                 if key not in findings or finding.known > findings[key].known:
                     findings[key] = finding
+        statistics.calls, statistics.resolved = len(seen), len(followed)
         kept = {f.error: f for f in findings.values() if f.call.frame.module.path == module.path}
         self._findings[module.path] = kept
         ordered = sorted(kept, key=lambda error: (error.frames[0].line, error.message))
@@ -253,6 +256,7 @@ class Project:
         run.replaced = frozenset().union(*(each.patched for each in local))
         depth = 0 if script else FUNCTION_DEPTH
         run.deep = script
+        run.checked = module
         frame = Frame(None, module, 0, {}, None, None, depth, rebound=module.rebound, live=True)
         run.live[module.path] = frame
         self._run(run, module.block, frame)
@@ -275,6 +279,7 @@ class Project:
     def _function(self, module: Module, unit: FunctionUnit, owner: Class | None, kind: type[_Run]) -> _Run:
         run = kind(self.scopes, _UNKNOWN_AMBIENT, self.is_named)
         run.replaced = module.patched
+        run.checked = module
         function = Function(unit, module, None, owner)
         body = unit.body
         frame = Frame(

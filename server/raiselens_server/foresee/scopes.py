@@ -158,6 +158,14 @@ class Scopes:
         path = self.resolver.find(dotted, self.resolver.search_roots(importer.path))
         return None if path is None else self.module_at(path)
 
+    def submodule(self, dotted: str, importer: Module) -> Value | None:
+        """A module inside a package, or a folder of modules without an `__init__.py`, as a value."""
+        module = self.find_module(dotted, importer)
+        if module is not None:
+            return Callable(ModuleObject(module), dotted)
+        is_folder = self.resolver.is_package_folder(dotted, self.resolver.search_roots(importer.path))
+        return Named(dotted) if is_folder else None
+
     # Imports
 
     def import_module(self, dotted: str, importer: Module) -> Value:
@@ -203,7 +211,9 @@ class Scopes:
             if dtype is not None:
                 return DType(frozenset({dtype}))
         if dotted in RULED or ops.knows(dotted) or not dotted.startswith("torch."):
-            return Named(dotted)
+            # A folder without an `__init__.py` has no names of its own, but modules.
+            folder = head.partition(".")[0] not in NAMED_FIRST and self.submodule(head, importer) == Named(head)
+            return (self.submodule(dotted, importer) if folder else None) or Named(dotted)
         if self.find_module(dotted, importer) is not None:
             return Named(dotted)
         module = self.find_module(head, importer)

@@ -36,7 +36,14 @@ class Around:
     names: frozenset[str]
 
 
-Shield: TypeAlias = Kept | Around
+@dataclass(frozen=True, slots=True)
+class Suppressing:
+    """`contextlib.suppress(…)` with these arguments."""
+
+    kinds: tuple[Expr, ...]
+
+
+Shield: TypeAlias = Kept | Around | Suppressing
 
 _LEAVES: Final = frozenset({ir.RETURN, ir.BREAK, ir.CONTINUE})
 

@@ -129,6 +129,8 @@ class Statements(Narrowing, Core):
 
     def _raise(self, statement: Stmt, frame: Frame) -> bool:
         test, text = self._innermost(frame)
+        if statement[3] is None and frame.caught is not None:
+            raise frame.caught
         if statement[3] is None:
             raise Raising("", (), frame, test=test, condition=text, rule="reraise")
         value = self.evaluate(statement[3], frame)
@@ -137,11 +139,10 @@ class Statements(Narrowing, Core):
         raise Raising(cls, message, frame, test=test, condition=text, value=value)
 
     def _innermost(self, frame: Frame) -> tuple[Expr | None, str]:
-        if not frame.conditions:
-            return None, ""
-        condition = frame.conditions[-1]
-        text = self.source(frame, condition.test)
-        return condition.test, text
+        for condition in reversed(frame.conditions):
+            if not condition.handled:
+                return condition.test, self.source(frame, condition.test)
+        return None, ""
 
     def _assert(self, statement: Stmt, frame: Frame) -> bool:
         self.statistics.guards_reached += 1

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from raiselens_server.source.environment import Environment
 
-
 MAX_GAP: Final = 2
 """Folders without `__init__.py` that may stand between a package and one inside it."""
 

@@ -123,6 +123,20 @@ def _tensor(b: Bound) -> Outcome:
     return options_error(b, names) or ok(made, may_raise=measured.shape is None)
 
 
+def _new_tensor(b: Bound) -> Outcome:
+    """`x.new_tensor(data)`: dtype and device are those of `x` where they are not given."""
+    source, data = b.tensor(), b.named["data"]
+    measured = None if source is None or isinstance(data, Tensor) else _measure(data, b.ambient.default_dtypes)
+    if source is None or not isinstance(measured, _Data):
+        return NO_RULE
+    names = reading.dtypes_of(b.get("dtype")) or source.dtypes
+    device = reading.device_of(b.get("device"), source.device)
+    grad = reading.flag(b.get("requires_grad"), default=False)
+    return options_error(b, names) or ok(
+        fresh(names, measured.shape, device, contiguous=True, requires_grad=grad), may_raise=measured.shape is None
+    )
+
+
 def _as_array(b: Bound) -> Outcome:
     outcome = _tensor(b)
     return NO_RULE if isinstance(outcome, Raise) or "requires_grad" in b.named else outcome
@@ -197,6 +211,7 @@ def _legacy(b: Bound) -> Outcome:
 
 ROWS: Final[tuple[Row, ...]] = (
     ("t", "tensor", "data * dtype? device? requires_grad? pin_memory?", _tensor),
+    ("m", "new_tensor", ":Tinput data * dtype? device? requires_grad?", _new_tensor),
     ("t", "as_tensor", "data * dtype? device?", _tensor, "shares"),
     ("t", "asarray", "data * dtype? device? requires_grad?", _as_array, "shares"),
     ("t", "scalar_tensor", "s * dtype? device? requires_grad? layout? pin_memory?", _scalar_tensor),
