@@ -10,7 +10,7 @@ SGLANG := .cache/sglang-0.5.23
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench sweep nightly sync clean
+.PHONY: help demo test check format bench bench-gpu sweep nightly sync clean
 
 help:
 	@echo 'make demo     the story of one error: foreseen, repaired, verified, recognised in a log'
@@ -18,6 +18,7 @@ help:
 	@echo 'make check    formatting, lint and types'
 	@echo 'make format   apply formatting and safe lint fixes'
 	@echo 'make bench    measured figures (see docs/benchmarks.md)'
+	@echo 'make bench-gpu  the scatter timed on a GPU (GPU_PYTHON=/path/to/python, one with torch and Triton)'
 	@echo 'make sweep    check sglang and torch themselves; fails on what is not in docs/findings.md (ARGS=--all for more)'
 	@echo 'make nightly  the long runs: tests marked slow, property tests with more examples, the sweep of all libraries'
 	@echo 'make vsix     package the VS Code extension for this platform into dist/ (or TARGET=darwin-arm64, ...)'
@@ -65,6 +66,12 @@ format: $(READY)
 
 bench: $(READY) $(SGLANG)/.complete
 	@if ls tests/bench/*.py >/dev/null 2>&1; then $(PYTEST) -q -s tests/bench; else echo 'no benchmarks yet'; fi
+
+# The environment's torch knows no GPU, so this runs in another Python, which needs torch and Triton alone (and
+# matplotlib, for ARGS='--plot FILE').
+GPU_PYTHON ?= $(PYTHON)
+bench-gpu:
+	@PYTHONPATH=kernel $(GPU_PYTHON) -m raiselens_kernel.scatter.bench $(ARGS)
 
 sweep: $(READY) $(SGLANG)/.complete
 	@$(BIN)/python tools/sweep.py $(ARGS)

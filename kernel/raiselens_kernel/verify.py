@@ -185,8 +185,9 @@ def _after(runs: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def _added(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    total: dict[str, Any] = {"ok": True, "cases": 0, "mismatches": 0}
+    total: dict[str, Any] = {"ok": True, "cases": 0, "mismatches": 0, "compared": True}
     for part in parts:
+        total["compared"] = total["compared"] and part.get("compared", True)
         total["ok"] = total["ok"] and part["ok"]
         total["cases"] += part["cases"]
         total["mismatches"] += part["mismatches"]

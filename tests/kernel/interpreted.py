@@ -1,30 +1,62 @@
 """Run in a process of its own with TRITON_INTERPRET set: launches the kernel and prints what came out as JSON.
 
-`interpreted.py cases SEED`: for every case the mismatch, or null. `interpreted.py first-wrong SEED`: the name of the
-first case that is wrong, or null. `interpreted.py calls`: for each call on stdin, given as `[{parameter: shape},
+`interpreted.py cases SEED`: for every case, under every launch setting, the mismatch, or null. `interpreted.py
+first-wrong SEED`: the name of the first case that is wrong, or null. `interpreted.py wild SEED`: for every launch
+setting how many elements around the pool were changed by launches whose offsets and rows mean nothing. `interpreted.py calls`: for each call on stdin, given as `[{parameter: shape},
 batch_block]`, its error or null. `interpreted.py checks`: for each `[flat_in, offsets, req_pool_indices, rows]` on
 stdin, what the checked mode says of it, or null.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from typing import TYPE_CHECKING
 
 import torch
 
-from raiselens_kernel.scatter.cases import check, drawn
-from raiselens_kernel.scatter.launch import launch_scatter_req_token_ids_kernel
+from raiselens_kernel.scatter.cases import Draw, ScatterInputs, check, draw, drawn, poisoned
+from raiselens_kernel.scatter.launch import LaunchSettings, all_settings, launch_scatter_req_token_ids_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 def cases(seed: int) -> Iterator[tuple[str, str | None]]:
-    for case, inputs in drawn(seed=seed, device=torch.device("cpu"), large=False):
-        wrong = check(inputs, launch_scatter_req_token_ids_kernel)
-        yield case.name, None if wrong is None else str(wrong)
+    for settings in all_settings():
+        launch = functools.partial(launch_scatter_req_token_ids_kernel, settings=settings)
+        for case, inputs in drawn(seed=seed, device=torch.device("cpu"), large=False):
+            wrong = check(inputs, launch)
+            yield f"{case.name}, {settings.tile} tokens a program", None if wrong is None else str(wrong)
+
+
+def wild(seed: int) -> dict[str, int]:
+    return {f"{settings.tile} tokens a program": _changed_around(seed, settings) for settings in all_settings()}
+
+
+def _changed_around(seed: int, settings: LaunchSettings) -> int:
+    source = draw(seed, "wild", torch.device("cpu"))
+    rows, width, margin = 40, 64, 3_000
+    changed = 0
+    for requests in (1, 3, 70, 300):
+        around = poisoned(source, 1, rows * width + 2 * margin)[0]
+        before = around.clone()
+        pool = around[margin : margin + rows * width].view(rows, width)
+        launch_scatter_req_token_ids_kernel(**_meaningless(source, requests, pool).arguments(), settings=settings)
+        same = around == before
+        changed += int((~same[:margin]).sum() + (~same[margin + rows * width :]).sum())
+    return changed
+
+
+def _meaningless(source: Draw, requests: int, pool: torch.Tensor) -> ScatterInputs:
+    tokens = 1_500
+    return ScatterInputs(
+        source.integers(0, 1 << 31, tokens),
+        source.integers(-tokens, 2 * tokens, requests + 1),
+        source.integers(-3, pool.shape[0] + 3, requests),
+        pool,
+    )
 
 
 def calls() -> list[str | None]:
@@ -67,6 +99,8 @@ def main() -> None:
             answer: object = dict(cases(int(seed)))
         case ["first-wrong", seed]:
             answer = next((name for name, wrong in cases(int(seed)) if wrong), None)
+        case ["wild", seed]:
+            answer = wild(int(seed))
         case ["checks"]:
             answer = checks()
         case _:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
+from raiselens_catalog import Catalog, How
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 Inputs = tuple[list[int], list[int], list[int], int]
 
@@ -42,6 +45,14 @@ CASES: dict[str, tuple[Inputs, str | None]] = {
 def test_each_violation_names_index_and_value(interpreted: Callable[..., Any]):
     answers = interpreted("checks", stdin=[inputs for inputs, _ in CASES.values()])
     assert dict(zip(CASES, answers, strict=True)) == {name: expected for name, (_, expected) in CASES.items()}
+
+
+def test_the_catalog_explains_each_message(tmp_path: Path):
+    catalog = Catalog.open(data_dir=tmp_path)
+    for message in filter(None, (message for _, message in CASES.values())):
+        best = catalog.match("ValueError", f"kv-canary: scatter_req_token_ids {message}")[0]
+        assert best.how is How.EXACT, message
+        assert best.entry.record.file_path == "kernel/raiselens_kernel/scatter/checking.py", message
 
 
 def drawn(rng: random.Random) -> Inputs:

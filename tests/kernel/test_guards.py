@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 
+from raiselens_catalog import Catalog, How
 from raiselens_kernel.scatter.guards import GUARDS, Given, arguments_raising, plan_raising
 from raiselens_kernel.scatter.launch import SGLANG_BATCH_BLOCK, launch_scatter_req_token_ids_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 CPU = torch.device("cpu")
 NAME = "kv-canary: scatter_req_token_ids"
@@ -72,6 +74,13 @@ REFUSALS = [
 @pytest.mark.parametrize(("changed", "expected"), REFUSALS, ids=[expected[45:75] for _, expected in REFUSALS])
 def test_refusal(changed: dict[str, torch.Tensor], expected: str):
     assert refused(valid(**changed)) == expected
+
+
+def test_the_catalog_explains_each_refusal(tmp_path: Path):
+    catalog = Catalog.open(data_dir=tmp_path)
+    for _, expected in REFUSALS:
+        class_name, _, message = expected.partition(": ")
+        assert catalog.match(class_name, message)[0].how is How.EXACT, expected
 
 
 def test_batch_block_is_refused_only_where_it_is_switched_on():

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from raiselens_kernel.scatter.cases import ScatterInputs, all_cases, compare, draw, drawn
+from raiselens_kernel.scatter.launch import all_settings, launch_settings
 from raiselens_kernel.scatter.reference import scatter_req_token_ids_reference
 from raiselens_kernel.seeds import fresh_seed
 
@@ -27,7 +28,35 @@ CPU = torch.device("cpu")
 def test_kernel_equals_reference_on_every_element_of_every_case(interpreted: Interpreted):
     seed = fresh_seed()
     results = interpreted("cases", str(seed))
-    assert results == {case.name: None for case in all_cases(large=False)}, f"seed {seed}"
+    assert results == {
+        f"{case.name}, {settings.tile} tokens a program": None
+        for settings in all_settings()
+        for case in all_cases(large=False)
+    }, f"seed {seed}"
+
+
+def test_offsets_and_rows_that_mean_nothing_write_nothing_outside_the_pool(interpreted: Interpreted):
+    seed = fresh_seed()
+    changed = interpreted("wild", str(seed))
+    assert changed == {f"{settings.tile} tokens a program": 0 for settings in all_settings()}, f"seed {seed}"
+
+
+@pytest.mark.parametrize(
+    ("num_tokens", "num_requests", "tile"),
+    [
+        (25, 1, 256),
+        (256, 256, 256),
+        (500_000, 256, 256),
+        ((1 << 20) - 1, 1, 256),
+        (1 << 20, 1, 512),
+        (16_000_000, 1_000_000, 512),
+        (496_000, 30_000, 128),
+        (1_000_000, 1_000_000, 128),
+        (4_000_000, 4_000_000, 128),
+    ],
+)
+def test_short_requests_get_small_tiles_and_many_tokens_large_ones(num_tokens: int, num_requests: int, tile: int):
+    assert launch_settings(num_tokens, num_requests).tile == tile
 
 
 def by_hand(inputs: ScatterInputs) -> torch.Tensor:
@@ -79,10 +108,15 @@ MUTANTS = {
     "rows clipped one column early": ("begin + width)", "begin + width - 1)"),
     "rows counted from the end": ("base = row * row_step", "base = (num_rows - 1 - row) * row_step"),
     "a request's last token left out": ("(lane < high)", "(lane + 1 < high)"),
-    "owner within a crowded tile": ("tl.where(begin <= position", "tl.where(begin < position"),
+    "owner within a tile of many requests": ("first.to(tl.int32) <= spot", "first.to(tl.int32) < spot"),
     "column stride forgotten": ("row0, num_rows, width, row_step, col_step)", "row0, num_rows, width, row_step, 1)"),
     "token stride forgotten": ("2 * lane * flat_stride", "2 * lane"),
     "fourth request of a tile in the third's row": ("rows_stride, owner + 3", "rows_stride, owner + 2"),
+    "row kept over requests without tokens": (
+        "            row0 = _row(rows_ptr, rows_stride, owner, num_requests)\n",
+        "",
+    ),
+    "tokens written before the jump, not after it": ("(jumps > 0) & (begin1 >= end)", "jumps > 0"),
 }
 
 
@@ -110,7 +144,7 @@ def test_kernel_compiles_for_gpus_that_are_not_here(kernel_root: Path):
 
 def test_what_the_interpreter_runs_and_the_compiler_refuses_is_named(mutate: Mutate, interpreted: Interpreted):
     # A variable whose type differs between branches: Python does not mind.
-    root = mutate("lo = lo * 0\n", "lo = tl.full((), 0, tl.int32)\n")
+    root = mutate("here = first\n", "here = tl.full((), 0, tl.int32) + first.to(tl.int32)\n")
     assert interpreted("first-wrong", str(fresh_seed()), root=root) is None
     answer = compiled(root)
     assert answer["compiled"] == []

@@ -15,7 +15,10 @@ from pathlib import Path
 import pytest
 
 from raiselens_server.error import Foreseen, Frame, Hole, Place, RaisedError, Severity, Span
+from raiselens_server.present.styled import plain
+from raiselens_server.present.verification import report_text
 from raiselens_server.verify import (
+    After,
     Argument,
     ConstantFact,
     DeviceKind,
@@ -73,6 +76,7 @@ def test_scatter_on_the_cpu_is_right_and_says_that_it_was_no_gpu_run():
     assert shown["after"]["ok"] is True
     assert shown["after"]["cases"] > 20
     assert shown["after"]["mismatches"] == 0
+    assert shown["after"]["compared"] is True
     assert shown["compiled"] == ["sm_80", "sm_90", "sm_100"]
     assert shown["timing"] is None
     assert shown["target"] == [BUNDLED]
@@ -156,7 +160,9 @@ def test_any_function_is_called_before_and_after_with_sizes_that_fit(library: Pa
     assert report.before is not None
     assert report.before.message == "weight must hold 10 values, got 11"
     assert report.after is not None
-    assert (report.after.cases, report.after.mismatches) == (1, 0)
+    assert report.after == After(ok=True, cases=1, mismatches=0, compared=False)
+    assert report.summary == "run in the CPU interpreter; not run on a GPU"
+    assert "after: ran; there is no reference to compare with\n" in plain(report_text(report))
     assert report.programs["before"].endswith("normalise(x=x, weight=weight)\n")
     compile(report.programs["after"], "after", "exec")
 

@@ -58,7 +58,7 @@ def compile_for(architecture: int) -> Compiled:
 def variants() -> Iterator[tuple[str, ASTSource, dict[str, Any]]]:
     """Each variant's name, source and compile options."""
     for settings in all_settings():
-        constants = {"TILE": settings.tile, "WINDOW": settings.window, "PART": settings.part}
+        constants = {"TILE": settings.tile, "PART": settings.part}
         options = {"num_warps": settings.num_warps, "maxnreg": settings.max_registers}
         for contiguous, size_type in ((True, "i32"), (False, "i64")):
             name = f"tile {settings.tile}, {'contiguous' if contiguous else 'strided'}, {size_type} sizes"

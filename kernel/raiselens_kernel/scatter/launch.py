@@ -18,37 +18,37 @@ _NO_CONTEXT = contextlib.nullcontext()
 
 @dataclass(frozen=True, slots=True)
 class LaunchSettings:
-    """How the kernel is laid over the tokens: tokens a program, offsets looked at at once, warps a program.
+    """How the kernel is laid over the tokens: tokens a program, warps a program.
 
-    `max_registers` bounds the registers a thread gets, so that more programs fit on a multiprocessor.
+    `part` tokens at a time search for their owners, in a tile of many requests. `max_registers` bounds the registers a
+    thread gets, so that more programs fit on a multiprocessor.
     """
 
     tile: int
-    window: int
+    part: int
     num_warps: int
     max_registers: int | None = None
 
-    @property
-    def part(self) -> int:
-        """Tokens that search for their owners at a time, in a tile of many requests: two a thread."""
-        return min(self.tile, 64 * self.num_warps)
-
 
 # Few tokens do not fill a GPU: what counts is how soon one program is done.
-_FEW = LaunchSettings(tile=256, window=64, num_warps=2)
+_FEW = LaunchSettings(tile=256, part=256, num_warps=2)
 # Many do: what counts is how many programs are under way at once, and one warp has no barriers to wait at.
-_MANY = LaunchSettings(tile=512, window=64, num_warps=1, max_registers=56)
+_MANY = LaunchSettings(tile=512, part=64, num_warps=1, max_registers=56)
+# Where every token searches, what it waits for is hidden by other programs only if there are many of them.
+_SHORT = LaunchSettings(tile=128, part=128, num_warps=1)
 _MANY_FROM = 1 << 20
 
 
-def launch_settings(num_tokens: int) -> LaunchSettings:
-    """The settings for this many tokens; `docs/benchmarks.md` has the measurements behind them."""
-    return _FEW if num_tokens < _MANY_FROM else _MANY
+def launch_settings(num_tokens: int, num_requests: int) -> LaunchSettings:
+    """The settings for this many tokens and requests; `docs/benchmarks.md` has the measurements behind them."""
+    if num_tokens < _MANY_FROM:
+        return _SHORT if num_requests >= 1_024 and num_tokens < 128 * num_requests else _FEW
+    return _SHORT if num_tokens < 8 * num_requests else _MANY
 
 
 def all_settings() -> tuple[LaunchSettings, ...]:
     """Every answer `launch_settings` can give."""
-    return (_FEW, _MANY)
+    return (_FEW, _MANY, _SHORT)
 
 
 def launch_scatter_req_token_ids_kernel(
@@ -85,7 +85,7 @@ def launch_scatter_req_token_ids_kernel(
     num_rows, width = (int(size) for size in pool_out.shape)
     if num_tokens == 0 or num_requests == 0 or num_rows == 0 or width == 0:
         return
-    chosen = settings or launch_settings(num_tokens)
+    chosen = settings or launch_settings(num_tokens, num_requests)
     with _current(flat_in.device):
         scatter_req_token_ids_kernel[(-(-num_tokens // chosen.tile),)](
             pool_out,
@@ -102,7 +102,6 @@ def launch_scatter_req_token_ids_kernel(
             offsets.stride(0),
             req_pool_indices.stride(0),
             TILE=chosen.tile,
-            WINDOW=chosen.window,
             PART=chosen.part,
             num_warps=chosen.num_warps,
             maxnreg=chosen.max_registers,

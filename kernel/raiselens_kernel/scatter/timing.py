@@ -1,11 +1,13 @@
 """Measure launches on a CUDA device: device time from events over graph replays, host time of a call apart.
 
-A graph holds several launches in a row, over different buffers, so that the gap between replays does not count and
-the data does not stay in the L2 cache by itself. Every number is a median with its quartiles, in microseconds.
+A graph holds launches in a row, over different buffers, so that the data does not stay in the L2 cache by itself, and
+so many of them that the time from an event to the graph's first kernel, some 10 µs, does not count. Every number is a
+median with its quartiles, in microseconds.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _FLUSH_BYTES = 512 << 20
+_SHORTEST_GRAPH = 2_000.0  # µs: 200 times the gap before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +32,26 @@ class Microseconds:
 
 
 def device_times(contenders: Sequence[Sequence[Callable[[], object]]], *, replays: int = 31) -> list[Microseconds]:
-    """Time of one launch of each contender on the device, from replays of a graph that holds its launches once.
+    """Time of one launch of each contender on the device, from replays of a graph that goes through its launches.
 
     The contenders take turns, so that a GPU that changes its clocks changes them for all. Every launch must be
     capturable: no synchronisation, no allocation outside torch's own pool.
     """
-    graphs = [captured(launches) for launches in contenders]
+    rounds = [list(launches) * _rounds(launches) for launches in contenders]
+    graphs = [captured(launches) for launches in rounds]
     samples: list[list[float]] = [[] for _ in contenders]
     for _ in range(replays):
-        for graph, launches, times in zip(graphs, contenders, samples, strict=True):
+        for graph, launches, times in zip(graphs, rounds, samples, strict=True):
             graph.replay()
             times.append(_elapsed(graph.replay) / len(launches))
     return [_quartiles(times) for times in samples]
+
+
+def _rounds(launches: Sequence[Callable[[], object]]) -> int:
+    """How often a graph must go through the launches to last long enough."""
+    graph = captured(launches)
+    graph.replay()
+    return math.ceil(_SHORTEST_GRAPH / min(_elapsed(graph.replay) for _ in range(3)))
 
 
 def cold_time(launch: Callable[[], object], *, replays: int = 31) -> Microseconds:

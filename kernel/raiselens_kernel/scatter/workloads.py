@@ -58,7 +58,9 @@ def all_workloads() -> tuple[Workload, ...]:
     """What kv-canary sees first, then what fills the GPU, then what is hard."""
     return (
         Workload("one of 25", lambda source: _constant(source, 1, 25)),
+        Workload("256 of one token", lambda source: _constant(source, 256, 1)),
         _uniform("32 of up to 1 K", 32, 1_000),
+        _uniform("4,096 of up to 128", 4_096, 128),
         _uniform("256 of up to 4 K", 256, 4_096),
         _uniform("500 of up to 8 K", 500, 8_192),
         typical(),
@@ -69,6 +71,7 @@ def all_workloads() -> tuple[Workload, ...]:
         _uniform("32,768 of up to 2 K", 32_768, 2_048),
         _uniform("4,096 of up to 8 K, clipped at 4 K", 4_096, 8_192, width=4_096),
         Workload("1 M, all but 500 empty", _mostly_empty, padded=True),
+        _uniform("1 M of up to 32", 1_000_000, 32),
         Workload("1 M of one token", lambda source: _constant(source, 1_000_000, 1)),
     )
 
@@ -94,7 +97,7 @@ def _call(launch: Callable[..., object], inputs: ScatterInputs) -> Callable[[], 
 
 
 def _uniform(name: str, requests: int, longest: int, *, width: int | None = None) -> Workload:
-    return Workload(name, lambda source: source.integers(1, longest, requests), width)
+    return Workload(name, lambda source: source.integers(1, longest + 1, requests), width)
 
 
 def _constant(source: Draw, requests: int, length: int) -> torch.Tensor:

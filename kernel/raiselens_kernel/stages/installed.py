@@ -132,12 +132,13 @@ def _any(found: Found, request: dict[str, Any]) -> dict[str, Any]:
         outcome = _executed(repaired)
         answer["programs"]["after"] = repaired
         if not outcome.class_name:
-            return {**answer, "after": {"ok": True, "cases": 1, "mismatches": 0}}
+            return {**answer, "after": {"ok": True, "cases": 1, "mismatches": 0, "compared": False}}
         if device == "cpu" and _wants_gpu(outcome):
             return {**answer, "notes": [f"the repaired call needs a GPU, and there is none: {outcome}"[:500]]}
         open_ended = open_ended or sum(1 for _ in guesses(arguments)) > 1
         if not open_ended or _as_predicted(outcome, target):
-            failed = {"ok": False, "cases": 1, "mismatches": 1, "worst": f"the repaired call raised {outcome}"[:500]}
+            worst = f"the repaired call raised {outcome}"[:500]
+            failed = {"ok": False, "cases": 1, "mismatches": 1, "worst": worst, "compared": False}
             return {**answer, "after": failed}
         first = (text, raised)
     if first is None:

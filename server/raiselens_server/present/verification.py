@@ -42,11 +42,17 @@ def _before(before: Before | None) -> Iterator[Line]:
 def _after(after: After | None) -> Iterator[Line]:
     if after is None:
         return
-    cases = f"{after.cases} case{'' if after.cases == 1 else 's'}"
-    result = "equal to the reference on every element" if after.mismatches == 0 else f"{after.mismatches} mismatches"
-    yield line(_mark(ok=after.ok), f"after: {cases}, {result}")
+    yield line(_mark(ok=after.ok), f"after: {_result(after)}")
     if after.worst is not None:
         yield line((Style.FAINT, f"      {visible(after.worst)}"))
+
+
+def _result(after: After) -> str:
+    if not after.compared:
+        return "ran; there is no reference to compare with" if after.ok else "did not run"
+    cases = f"{after.cases} case{'' if after.cases == 1 else 's'}"
+    result = "equal to the reference on every element" if after.mismatches == 0 else f"{after.mismatches} mismatches"
+    return f"{cases}, {result}"
 
 
 def _timing(timing: Timing | None) -> Iterator[Line]:

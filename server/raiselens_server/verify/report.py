@@ -29,16 +29,25 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """How the repaired call went, over all cases; `worst` describes the worst mismatch in one line."""
+    """How the repaired call went, over all cases; `worst` describes the worst mismatch in one line.
+
+    With `compared`, what it wrote was held against a reference; without, that it runs is all that was seen.
+    """
 
     ok: bool
     cases: int
     mismatches: int
     worst: str | None = None
+    compared: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """The object INTERFACE names `after`."""
-        shown: dict[str, Any] = {"ok": self.ok, "cases": self.cases, "mismatches": self.mismatches}
+        shown: dict[str, Any] = {
+            "ok": self.ok,
+            "cases": self.cases,
+            "mismatches": self.mismatches,
+            "compared": self.compared,
+        }
         return shown | ({} if self.worst is None else {"worst": self.worst})
 
 
@@ -90,7 +99,8 @@ class VerifyReport:
                 return f"checked on {self.device_name}"
             case DeviceKind.INTERPRETER:
                 compiled = f"compiles for {', '.join(self.compiled)}; " if self.compiled else ""
-                return f"values checked in the CPU interpreter; {compiled}not run on a GPU"
+                done = "values checked" if self.after is not None and self.after.compared else "run"
+                return f"{done} in the CPU interpreter; {compiled}not run on a GPU"
 
     def to_json(self) -> dict[str, Any]:
         """The object INTERFACE promises."""

@@ -44,7 +44,7 @@ def decode_report(answer: dict[str, Any]) -> VerifyReport | VerifyFailure:
         device_name=str(answer["device"]["name"]),
         versions={str(name): str(version) for name, version in answer["versions"].items()},
         before=before and Before(before["class"], before["message"], before["as_predicted"]),
-        after=after and After(after["ok"], after["cases"], after["mismatches"], after.get("worst")),
+        after=after and After(after["ok"], after["cases"], after["mismatches"], after.get("worst"), after["compared"]),
         compiled=tuple(answer["compiled"]),
         timing=timing and Timing(timing["us"], timing["copy_us"], timing["share"], timing["launch_us"]),
         target=tuple(answer["target"]),
