@@ -36,7 +36,8 @@ def _before(before: Before | None) -> Iterator[Line]:
         return
     agrees = "as foreseen" if before.as_predicted else "which was not foreseen"
     yield line(mark, f"before: raised {agrees}")
-    yield line((Style.FAINT, f"      {before.class_name}: {visible(before.message)}"))
+    message = f": {visible(before.message)}" if before.message else ""
+    yield line((Style.FAINT, f"      {before.class_name}{message}"))
 
 
 def _after(after: After | None) -> Iterator[Line]:

@@ -94,13 +94,13 @@ class VerifyReport:
     @property
     def summary(self) -> str:
         """One line for people: where the values were checked, and where nothing was run."""
+        compared = self.after is not None and self.after.compared
         match self.device_kind:
             case DeviceKind.CUDA:
-                return f"checked on {self.device_name}"
+                return f"{'checked' if compared else 'run'} on {self.device_name}"
             case DeviceKind.INTERPRETER:
                 compiled = f"compiles for {', '.join(self.compiled)}; " if self.compiled else ""
-                done = "values checked" if self.after is not None and self.after.compared else "run"
-                return f"{done} in the CPU interpreter; {compiled}not run on a GPU"
+                return f"{'values checked' if compared else 'run'} in the CPU interpreter; {compiled}not run on a GPU"
 
     def to_json(self) -> dict[str, Any]:
         """The object INTERFACE promises."""
