@@ -269,7 +269,7 @@ class Access(Core):
             results = self._rounds(clauses, element, kind, frame)
         finally:
             frame.variables = saved
-            if b":=" in frame.module.source[frame.base + expr[1] : frame.base + expr[2]]:
+            if b":=" in frame.module.slice(frame.base + expr[1], frame.base + expr[2]):
                 saved.update({name: Unknown("comprehension") for name in _walrus_names(expr)})
         if kind == "dict":
             known = results is not None and all(isinstance(r, Seq) and settled(r.items[0]) for r in results)

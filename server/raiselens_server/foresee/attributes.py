@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.foresee import exceptions
@@ -24,6 +23,7 @@ from raiselens_server.foresee.objects import (
 )
 from raiselens_server.source import ir
 from raiselens_server.source.bindings import bound_by
+from raiselens_server.source.searched import assigns_attribute
 from raiselens_server.values import ops
 from raiselens_server.values.lattice import (
     Array,
@@ -481,7 +481,7 @@ class Attributes(Core):
 
 def is_assigned(module: Module, name: str) -> bool:
     """Whether some line of a module assigns an attribute of this name, of whatever object."""
-    return re.search(rb"\.\s*" + re.escape(name.encode()) + rb"\s*(?::[^=\n]*)?=(?!=)", module.source) is not None
+    return assigns_attribute(module.source, name)
 
 
 def _merge(sequences: list[list[Class | str]]) -> list[Class | str]:

@@ -342,8 +342,8 @@ class Calls(Running):
             for value in values.values():
                 self.escape(value)
             return Callable(Manager(function, tuple(values.values())), unit.qualname)
-        if unit.is_async or unit.body.generator:
-            return Callable(Pending(function, tuple(values.items()), unit.body.generator), unit.qualname)
+        if unit.is_async or unit.code.generator:
+            return Callable(Pending(function, tuple(values.items()), unit.code.generator), unit.qualname)
         key = self._memo_key(function, values, frame)
         if key is None:
             return self.run_frame(inner, frame)
@@ -352,6 +352,7 @@ class Calls(Running):
             known = self._remember(key, inner, frame)
         elif known is BUSY:
             return Unknown("recursion")
+        self.visited |= known.visited
         frame.unsure = frame.unsure or known.unsure
         return known.value
 
@@ -361,6 +362,7 @@ class Calls(Running):
         if isinstance(bound, BindingFailure):
             condition = f"def {function.unit.name}{self.signature(function)}"
             raise binding_error(bound, frame, function.dotted, condition, arguments)
+        self.note_visited(function, frame)
         if expr is not None and frame.module is self.checked:
             self.followed.add(frame.base + expr[1])
         return bound

@@ -62,5 +62,5 @@ def _has_state(target: object) -> bool:
 def names_of(unit: FunctionUnit | ClassUnit) -> frozenset[str]:
     """The names that a function or class reads, those nested in it included."""
     if unit.read is None:
-        unit.read = frozenset(names_read(unit.block if isinstance(unit, ClassUnit) else unit.body.block, nested=True))
+        unit.read = frozenset(names_read(unit.block if isinstance(unit, ClassUnit) else unit.code.block, nested=True))
     return unit.read

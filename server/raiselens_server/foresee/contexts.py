@@ -14,6 +14,7 @@ from raiselens_server.foresee.scopes import BUILTINS, STATIC_DEPTH
 from raiselens_server.foresee.shields import Around, Kept, Suppressing
 from raiselens_server.source import ir
 from raiselens_server.source.module import flatten
+from raiselens_server.source.searched import names_default
 from raiselens_server.values import dtypes
 from raiselens_server.values.lattice import Callable, Device, Named, Ref, Unknown
 
@@ -141,7 +142,7 @@ class Contexts(Attributes):
         if any(word in lowered for word in ("device", "dtype", "meta", "init", "empty", "fake")):
             return True
         text = _text_behind(value)
-        return b"default_d" in text if text is not None else not isinstance(self._called_value(context, frame), Named)
+        return names_default(text) if text is not None else not isinstance(self._called_value(context, frame), Named)
 
     def _overrides_operations(self, context: Expr, value: Value, frame: Frame) -> bool:
         """Whether a manager may change what the operations of torch do: autocast, a function or dispatch mode."""
@@ -205,9 +206,9 @@ def _text_behind(value: Value) -> bytes | None:
     """The source of a followed manager."""
     match value:
         case Callable(target=Manager(function=Function(unit=unit, module=module))):
-            return module.source[unit.start : unit.end]
+            return module.slice(unit.start, unit.end)
         case Ref(cls=Class(unit=unit, module=module)):
-            return module.source[unit.start : unit.end]
+            return module.slice(unit.start, unit.end)
         case _:
             return None
 

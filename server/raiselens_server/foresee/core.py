@@ -46,10 +46,11 @@ if TYPE_CHECKING:
 
     from raiselens_server.error import RaisedError
     from raiselens_server.foresee.frames import Frame
-    from raiselens_server.foresee.objects import Assumed, Class, HeapObject
+    from raiselens_server.foresee.objects import Assumed, Class, Function, HeapObject
     from raiselens_server.foresee.scopes import Scopes
     from raiselens_server.source.ir import Expr
     from raiselens_server.source.module import Module
+    from raiselens_server.source.units import FunctionUnit
     from raiselens_server.values.ops import Ambient
 
 MAX_DEPTH = 8
@@ -81,6 +82,7 @@ class Core(Parts):
         self.patched: set[tuple[str, str]] = set()
         self.live: dict[str, Frame] = {}
         self.followed: set[int] = set()
+        self.visited: set[FunctionUnit] = set()
         self.escaped: set[int] = set()
         self.assumed: dict[int, Assumed] = {}
         self.field_values: dict[tuple[int, str], Value] = {}
@@ -112,6 +114,14 @@ class Core(Parts):
         self.steps += 1
         if self.steps > STEP_LIMIT:
             raise BudgetSpentError
+
+    def note_visited(self, function: Function, frame: Frame) -> None:
+        """Note what an edit of a function makes stale; only those of open files are edited."""
+        if function.module.path in self.scopes.overlays:
+            self.visited.add(function.unit)
+            if frame.quiet:
+                # Values of names and classes are worked out quietly, and kept whatever runs next.
+                self.scopes.visited.add(function.unit)
 
     # State
 

@@ -17,7 +17,7 @@ def derived(unit: FunctionUnit) -> frozenset[str]:
     if unit.derived is not None:
         return unit.derived
     flows: list[tuple[frozenset[str], set[str]]] = []
-    for statement in flatten(unit.body.block):
+    for statement in flatten(unit.code.block):
         match statement[0]:
             case ir.ASSIGN | ir.ANNOTATED | ir.AUGMENTED:
                 flows.append((bound_by(statement), set(names_read(statement[4:]))))
@@ -28,7 +28,7 @@ def derived(unit: FunctionUnit) -> frozenset[str]:
             case ir.MATCH:
                 flows.append((bound_by(statement), set(names_read(statement[3]))))
             case ir.FUNCTION:
-                inner = statement[3].body
+                inner = statement[3].code
                 flows.append((frozenset({statement[3].name}), set(names_read(inner.block)) - inner.assigned))
             case _:
                 continue

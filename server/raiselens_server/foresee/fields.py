@@ -12,6 +12,7 @@ from raiselens_server.foresee.objects import Assumed, Class, Function, InstanceO
 from raiselens_server.source import ir
 from raiselens_server.source.bindings import bound_by
 from raiselens_server.source.module import flatten
+from raiselens_server.source.searched import SETATTR, SETS_ANY
 from raiselens_server.values import lattice, ops
 from raiselens_server.values.dtypes import FLOATING
 from raiselens_server.values.lattice import Callable, DType, Named, Ref, Tensor, Unknown, Value
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 STATIC_DEPTH: Final = 5
 MAX_OPTIONS: Final = 4
 MAX_STEPS: Final = 4
-_SETATTR: Final = re.compile(rb"""setattr\(\s*self\s*,\s*(?:(f?)["']([^"'{}]*)(["'{]))?""")
-_WHOLE: Final = re.compile(rb"__dict__\s*(?:\.update|\[|=[^=])|vars\(self\)|def __(?:setattr|getattribute)__")
 _STORE: Final = re.compile(rb"\s*(?::[^=\n]*)?=(?!=)")
 _IS_SELF: Final = re.compile(rb"\bself$")
 _CONTAINERS: Final = frozenset({"torch.nn.modules.container.ModuleList"})
@@ -265,10 +264,10 @@ def _only_binding(name: str, frame: Frame) -> Stmt | None:
 
 def _may_set(cls: Class, name: str) -> bool:
     """Whether the class's text may set the attribute in ways that are not followed, or others of its file do."""
-    source, start, end = cls.module.source, cls.unit.start, cls.unit.end
-    if _WHOLE.search(source, start, end) is not None:
+    source, body = cls.module.source, cls.module.slice(cls.unit.start, cls.unit.end)
+    if SETS_ANY.search(body) is not None:
         return True
-    for match in _SETATTR.finditer(source, start, end):
+    for match in SETATTR.finditer(body):
         form, literal, closing = match.groups()
         if literal is None:
             return True
@@ -285,14 +284,12 @@ def _may_set(cls: Class, name: str) -> bool:
 
 def _stores(cls: Class, name: str) -> Iterator[tuple[FunctionUnit, Expr | None]]:
     """The values that the class's own methods store as `self.name`; None where one is not an expression."""
-    attribute, source = name.encode(), cls.module.source
-    if source.find(attribute, cls.unit.start, cls.unit.end) == -1:
-        return
+    attribute = name.encode()
     for statement in flatten(cls.unit.block):
         if statement[0] != ir.FUNCTION:
             continue
         unit: FunctionUnit = statement[3]
-        if not unit.parameters or source.find(attribute, unit.start, unit.end) == -1:
+        if not unit.parameters or attribute not in cls.module.slice(unit.start, unit.end):
             continue
         receiver = unit.parameters[0].name
         for expr in _stored_in(unit.body.block, receiver, name):

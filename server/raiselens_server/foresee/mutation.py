@@ -6,9 +6,8 @@ be read, and objects. Which of two equal tensors is meant is mostly not known: b
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from raiselens_server.foresee.core import Core
 from raiselens_server.foresee.objects import (
@@ -29,12 +28,6 @@ if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.foresee.objects import HeapObject
     from raiselens_server.values.lattice import Value
-
-CHANGES_METADATA: Final = re.compile(
-    rb"\.(?:resize(?:_as)?_|(?:un)?squeeze_|t_|transpose_|swap(?:axes|dims)_|set_|as_strided_|detach_)\s*\(|\.data\s*="
-    rb"|\bout\s*=|swap_tensors"
-)
-"""Text that may change a tensor's metadata in place."""
 
 
 class Mutation(Core):

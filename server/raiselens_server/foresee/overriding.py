@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 
 class Overriding(Attributes):
-    """Asked only of what would be reported: derived classes are looked for among all files of the package."""
+    """Asked only of what would be reported: derived classes are looked for among all files of the package.
+
+    `compared` says that they were: what is found then depends on the texts of files that were not followed.
+    """
+
+    compared: bool
 
     def stands(self, raising: Raising, level: int) -> bool:
         """Whether a raise stands, whatever derived class its objects are of."""
@@ -42,6 +47,7 @@ class Overriding(Attributes):
                 yield self.assumed[value.uid]
 
     def _holds(self, assumed: Assumed, raising: Raising, root: str) -> bool:
+        self.compared = True
         name = assumed.cls.unit.name
         for folder, deep in self._folders(assumed.cls, root).items():
             derived = self.scopes.subclasses.derived(folder, name, deep=deep)
@@ -98,7 +104,7 @@ class Overriding(Attributes):
         for base in self.order(cls):
             if not isinstance(base, Class) or base.unit in own:
                 continue
-            text = base.module.source[base.unit.start : base.unit.end]
+            text = base.module.slice(base.unit.start, base.unit.end)
             if re.search(rb"\b" + re.escape(assumed.name.encode()) + rb"\s*(?::[^=\n]*)?=(?!=)", text):
                 return False
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from raiselens_server.foresee.core import BudgetSpentError
@@ -16,14 +17,17 @@ from raiselens_server.foresee.run import Run
 from raiselens_server.foresee.scopes import STATIC_DEPTH, Scopes
 from raiselens_server.foresee.statistics import Statistics
 from raiselens_server.source import ir, units
+from raiselens_server.source.edits import find_edit
 from raiselens_server.source.generated import is_template
 from raiselens_server.source.module import flatten
 from raiselens_server.source.resolve import Resolver
+from raiselens_server.source.searched import sets_defaults
 from raiselens_server.values import dtypes
 from raiselens_server.values.lattice import Callable, Device, Unknown, Value
 from raiselens_server.values.ops import Ambient
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as Make
     from collections.abc import Iterable, Iterator
 
     from raiselens_server.error import RaisedError
@@ -41,7 +45,6 @@ _SCRIPT_AMBIENT: Final = Ambient(frozenset({"float32"}), Device("cpu"))
 FUNCTION_DEPTH: Final = 4
 """Where a function or an imported module starts, of MAX_DEPTH: a script is followed deeper, for its facts are known."""
 _MAX_LOCAL: Final = 32
-_SETTERS: Final = (b"set_default_dtype", b"set_default_device", b"set_default_tensor_type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,16 @@ class FileReport:
     errors: tuple[RaisedError, ...]
     statistics: Statistics
     followed: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """The run of a root that found nothing. It stands until one of the functions that it `visited` is edited."""
+
+    statistics: Statistics
+    seen: frozenset[tuple[int, int]]
+    followed: frozenset[int]
+    visited: frozenset[FunctionUnit]
 
 
 class Project:
@@ -85,25 +98,54 @@ class Project:
         self.scopes.is_whole = self._named_files.__contains__
         self._findings: dict[str, dict[RaisedError, Finding]] = {}
         self._witness: RaisedError | None = None
+        self._clean: dict[str, dict[FunctionUnit | None, Clean]] = {}
 
     def open(self, path: str, text: str) -> None:
         """Let `text` stand for the content of `path` (an unsaved editor buffer), and count the file as named."""
         full = os.path.abspath(path)
         source = text.encode("utf-8", "surrogatepass")
-        self._open.add(full)
-        if self.scopes.overlays.get(full) != source:
-            self.scopes.overlays[full] = source
-            self.scopes.drop(full)
+        if full not in self._open:
+            # What is reported depends on which files are named.
+            self._clean.clear()
+            self._open.add(full)
+        before = self.scopes.overlays.get(full)
+        if before == source:
+            return
+        self.scopes.overlays[full] = source
+        if before is None or not self._edit(full, source):
+            self._read_anew(full)
+
+    def _edit(self, full: str, source: bytes) -> bool:
+        """Take the new text of an open file, if only the inside of one function is new."""
+        module = self.scopes.loaded(full)
+        edit = None if module is None else find_edit(module, source)
+        if module is None or edit is None or not self.scopes.forget_function(edit.region.unit, full):
+            return False
+        module.apply(edit)
+        unit = edit.region.unit
+        for path, roots in self._clean.items():
+            self._clean[path] = {
+                key: clean for key, clean in roots.items() if key is not unit and unit not in clean.visited
+            }
+        return True
+
+    def _read_anew(self, full: str) -> None:
+        """Read a file anew when next asked for, and forget what depends on it."""
+        for user in self.scopes.users_of(full):
+            self._clean.pop(user, None)
+        self.scopes.drop(full)
 
     def close(self, path: str) -> None:
         """Let the file on disk count again."""
         full = os.path.abspath(path)
         self._open.discard(full)
+        self._clean.clear()
         if self.scopes.overlays.pop(full, None) is not None:
             self.scopes.drop(full)
 
     def forget_disk(self) -> None:
         """Look at files and folders anew: something on disk has changed."""
+        self._clean.clear()
         self.scopes.resolver.forget()
         self.scopes.forget_modules()
 
@@ -120,15 +162,15 @@ class Project:
         self._named_files.add(full)
         if text is None:
             module = self._module(full)
-        else:
-            module = self.scopes.make_module(full, text.encode("utf-8", "surrogatepass"), keep_tree=True)
-        previous = self.scopes.put(module) if text is not None else None
+            keeps = full in self.scopes.overlays and self._witness is None
+            clean = self._clean.setdefault(full, {}) if keeps else None
+            return self._check(module, path, clean)
+        module = self.scopes.make_module(full, text.encode("utf-8", "surrogatepass"), keep_tree=True)
+        previous = self.scopes.put(module)
         try:
-            with module.tree_held():
-                return self._check(module, path)
+            return self._check(module, path, None)
         finally:
-            if text is not None:
-                self.scopes.restore(full, previous)
+            self.scopes.restore(full, previous)
 
     def check_edited(self, path: str, texts: dict[str, str]) -> FileReport:
         """Check `path` with some files replaced by other texts, in this one question only."""
@@ -140,8 +182,7 @@ class Project:
             previous[edited] = self.scopes.put(self.scopes.make_module(edited, text.encode("utf-8", "surrogatepass")))
         module = self._module(full)
         try:
-            with module.tree_held():
-                return self._check(module, path)
+            return self._check(module, path, None)
         finally:
             for name, standing in previous.items():
                 self.scopes.restore(name, standing)
@@ -156,7 +197,7 @@ class Project:
         module = self._module(os.path.abspath(path))
         runs = [self._top_level(module, FactRun)]
         for unit, owner in self._functions_of(module.block, None, module):
-            if module.line_of(unit.base) <= last and first <= module.line_of(unit.end):
+            if module.line_of(unit.start) <= last and first <= module.line_of(unit.end):
                 runs.append(self._function(module, unit, owner, FactRun))
         found = (fact for run in runs for fact in run.facts(module) if first <= fact.line <= last)
         return tuple(sorted(found, key=lambda fact: (fact.line, fact.column)))
@@ -186,45 +227,53 @@ class Project:
 
     def finding(self, error: RaisedError) -> Finding | None:
         """The finding behind an error of the last check of its file, for repairs."""
-        for findings in self._findings.values():
-            if error in findings:
-                return findings[error]
+        for path, findings in list(self._findings.items()):
+            if error not in findings:
+                continue
+            module = self.scopes.loaded(path)
+            if module is not None and module.layout.edited:
+                # Repairs speak of a text by byte offsets: they want addresses to be just that.
+                self._read_anew(path)
+                self.check(path)
+            return self._findings[path].get(error)
         return None
 
-    def _check(self, module: Module, path: str) -> FileReport:
+    def _check(self, module: Module, path: str, clean: dict[FunctionUnit | None, Clean] | None) -> FileReport:
+        """Run the roots of a module; those that are `clean` are not run again, and those that prove so are added."""
         statistics = Statistics()
         followed: set[int] = set()
         findings: dict[tuple[object, ...], Finding] = {}
         seen: set[tuple[int, int]] = set()
-        for run in self._roots(module):
-            followed |= run.followed
-            seen |= run.seen
-            statistics.add(run.statistics)
-            for finding in run.findings:
-                guard, call = finding.raising.levels[-1], finding.call
-                key = (
-                    call.frame.module.path,
-                    call.at,
-                    finding.error.class_name,
-                    guard.frame.module.path,
-                    guard.at,
-                )
-                if key not in findings or finding.known > findings[key].known:
-                    findings[key] = finding
+        with module.tree_held():
+            for key, start in self._roots(module):
+                known = None if clean is None else clean.get(key)
+                if known is None:
+                    run = start()
+                    known = Clean(run.statistics, frozenset(run.seen), frozenset(run.followed), frozenset(run.visited))
+                    if clean is not None and not run.findings and not run.compared:
+                        clean[key] = known
+                    for finding in run.findings:
+                        place = _place_of(finding)
+                        if place not in findings or finding.known > findings[place].known:
+                            findings[place] = finding
+                followed |= known.followed
+                seen |= known.seen
+                statistics.add(known.statistics)
         statistics.calls, statistics.resolved = len(seen), len(followed)
         kept = {f.error: f for f in findings.values() if f.call.frame.module.path == module.path}
         self._findings[module.path] = kept
         ordered = sorted(kept, key=lambda error: (error.frames[0].line, error.message))
-        return FileReport(path, tuple(ordered), statistics, frozenset(followed))
+        return FileReport(path, tuple(ordered), statistics, frozenset(map(module.layout.offset, followed)))
 
     # Roots
 
-    def _roots(self, module: Module) -> Iterator[RootRun]:
+    def _roots(self, module: Module) -> Iterator[tuple[FunctionUnit | None, Make[[], RootRun]]]:
+        """What there is to run: the top level, under the key None, and the functions and methods."""
         if is_template(module.path):
             return
-        yield self._top_level(module, RootRun)
+        yield None, lambda: self._top_level(module, RootRun)
         for unit, owner in self._functions_of(module.block, None, module):
-            yield self._function(module, unit, owner, RootRun)
+            yield unit, partial(self._function, module, unit, owner, RootRun)
 
     def _functions_of(
         self, block: Block, owner: Class | None, module: Module
@@ -251,7 +300,7 @@ class Project:
             os.path.join(os.path.dirname(module.path), "__init__.py")
         )
         local = [module, *(self._local_imports(module) if script else ())]
-        plain = script and not any(setter in each.source for each in local for setter in _SETTERS)
+        plain = script and not any(sets_defaults(each.source) for each in local)
         run = kind(self.scopes, _SCRIPT_AMBIENT if plain else _UNKNOWN_AMBIENT, self.is_named)
         run.replaced = frozenset().union(*(each.patched for each in local))
         depth = 0 if script else FUNCTION_DEPTH
@@ -281,7 +330,7 @@ class Project:
         run.replaced = module.patched
         run.checked = module
         function = Function(unit, module, None, owner)
-        body = unit.body
+        body = unit.code
         frame = Frame(
             function,
             module,
@@ -335,3 +384,15 @@ def _imported(module: Module) -> Iterator[str]:
             yield from (dotted for dotted, _ in statement[3])
         elif statement[0] == ir.FROM and not statement[3]:
             yield statement[4]
+
+
+def _place_of(finding: Finding) -> tuple[object, ...]:
+    """What two findings of the same raise at the same call have in common."""
+    guard, call = finding.raising.levels[-1], finding.call
+    return (
+        call.frame.module.path,
+        call.at,
+        finding.error.class_name,
+        guard.frame.module.path,
+        guard.at,
+    )

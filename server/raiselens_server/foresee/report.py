@@ -70,6 +70,7 @@ class RootRun(Overriding, Run):
         super().__init__(scopes, ambient)
         self.named = named
         self.findings: list[Finding] = []
+        self.compared = False
 
     def report(self, raising: Raising, frame: Frame) -> bool:
         """Take a certain raise that arrived in the root; False where this path ends in it all the same."""
@@ -197,7 +198,7 @@ class RootRun(Overriding, Run):
         from raiselens_server.source.module import flatten
 
         assert callee.function is not None  # noqa: S101 states what the caller has checked
-        for statement in flatten(callee.function.unit.body.block):
+        for statement in flatten(callee.function.unit.code.block):
             if statement[0] == ir.ASSIGN and any(t[0] == ir.NAME and t[3] in read for t in statement[3]):
                 for name in names_read(statement[4]):
                     if name in names:
@@ -256,7 +257,7 @@ def _is_matched(test: Expr, guard: Level) -> bool:
     from raiselens_server.source.module import flatten
 
     function = guard.frame.function
-    block = guard.frame.module.block if function is None else function.unit.body.block
+    block = guard.frame.module.block if function is None else function.unit.code.block
     return any(statement[0] == ir.MATCH and statement[3] is test for statement in flatten(block))
 
 

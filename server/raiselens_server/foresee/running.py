@@ -42,10 +42,14 @@ KEPT_GARBAGE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What calling a function with certain facts gives; `unsure`: a guard in it was not decided."""
+    """What calling a function with certain facts gives; `unsure`: a guard in it was not decided.
+
+    `visited` are the functions of open files that were run for it.
+    """
 
     value: Value
     unsure: bool
+    visited: frozenset[FunctionUnit] = frozenset()
 
 
 BUSY: Final = Result(Unknown("recursion"), unsure=False)
@@ -93,12 +97,18 @@ class Running(Core):
         self.scopes.results[key] = BUSY
         unsure, frame.unsure = frame.unsure, False
         changed = self.changed_tensors
+        before, self.visited = self.visited, set()
+        if inner.function is not None:
+            self.note_visited(inner.function, frame)
         try:
             value = self.run_frame(inner, frame)
         except BaseException:
             del self.scopes.results[key]
             raise
-        result = Result(value, frame.unsure)
+        finally:
+            visited, self.visited = self.visited, before
+            before |= visited
+        result = Result(value, frame.unsure, frozenset(visited))
         frame.unsure = frame.unsure or unsure
         if fact_key(value) is None or self.changed_tensors != changed:
             del self.scopes.results[key]
@@ -131,7 +141,7 @@ class Running(Core):
         """Run a prepared frame, and take its value, its raise and its effects."""
         assert inner.function is not None  # noqa: S101 states what the caller has checked
         unit = inner.function.unit
-        body = unit.body
+        body = unit.code
         inner.local, inner.rebound = body.assigned, body.rebound
         inner.derived = derived(unit)
         before = self.heap

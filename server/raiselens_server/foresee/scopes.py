@@ -7,11 +7,9 @@ function. Everything else is unknown.
 from __future__ import annotations
 
 import builtins
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.foresee.frames import Frame, Raising
-from raiselens_server.foresee.mutation import CHANGES_METADATA
 from raiselens_server.foresee.objects import (
     UNKNOWN_CONTENTS,
     Class,
@@ -25,6 +23,7 @@ from raiselens_server.foresee.objects import (
 )
 from raiselens_server.source import ir
 from raiselens_server.source.module import Module
+from raiselens_server.source.searched import changes_contents, changes_metadata
 from raiselens_server.source.subclasses import Subclasses
 from raiselens_server.values import dtypes, ops
 from raiselens_server.values.lattice import Callable, Const, Device, DType, Named, Ref, Seq, Tensor, Unknown, Value
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from raiselens_server.foresee.run import Run
     from raiselens_server.source.ir import Stmt
     from raiselens_server.source.resolve import Resolver
+    from raiselens_server.source.units import FunctionUnit
 
 NAMED_FIRST: Final = frozenset({"torch", "numpy", "triton"})
 """Libraries known by rule before their source is looked at."""
@@ -72,6 +72,9 @@ class Scopes:
         self._named: dict[str, Value] = {}
         self._busy: set[tuple[str, str]] = set()
         self.results: dict[tuple[str, object], Any] = {}
+        self.visited: set[FunctionUnit] = set()
+        """Functions that the value of a name depends on, or what is kept of a class."""
+        self._users: dict[str, set[str]] = {}
         self.static: Run | None = None
         self.version: tuple[int, int] = (3, 11)
         self.is_whole: Callable_[[str], bool] = lambda _path: False
@@ -82,9 +85,11 @@ class Scopes:
         """The parsed file, None where it cannot be read."""
         if path not in self._modules:
             source = self.content(path)
-            self._modules[path] = (
-                None if source is None else self.make_module(path, source, keep_tree=self.is_whole(path))
-            )
+            module = None if source is None else self.make_module(path, source, keep_tree=self.is_whole(path))
+            self._modules[path] = module
+            if module is not None and path in self.overlays:
+                for unit in module.functions:
+                    unit.watch = self.visited
         return self._modules[path]
 
     def content(self, path: str) -> bytes | None:
@@ -133,30 +138,56 @@ class Scopes:
         self.subclasses.forget(path)
         self.forget_values(path)
 
+    def loaded(self, path: str) -> Module | None:
+        """The module that stands for a path, None where it was not read yet."""
+        return self._modules.get(path)
+
+    def forget_function(self, unit: FunctionUnit, path: str) -> bool:
+        """Forget what running a function gave; False where more than results depends on it, and all must be forgotten."""
+        if unit in self.visited:
+            return False
+        self.subclasses.forget(path)
+        self.results = {key: result for key, result in self.results.items() if unit not in result.visited}
+        return True
+
+    def users_of(self, path: str) -> set[str]:
+        """The file and all that looked into it so far, through others too."""
+        reached = {path}
+        queue = [path]
+        while queue:
+            for user in self._users.get(queue.pop(), ()):
+                if user not in reached:
+                    reached.add(user)
+                    queue.append(user)
+        return reached
+
     def forget_values(self, changed: str | None = None) -> None:
         """Forget evaluated names; parsed files stay.
 
-        Where one file has `changed`, what was learnt of libraries elsewhere is kept: no library imports a user's file.
+        Where one file has `changed`, what was learnt of files that do not look into it is kept.
         """
         if changed is None:
             self._values.clear()
             self._named.clear()
             self.results.clear()
             self.heap.clear()
+            self.visited.clear()
             return
-        here = self.resolver.library_of(changed)
-        if here is not None:
+        users = self.users_of(changed)
+        if self.resolver.library_of(changed) is not None:
             self._named.clear()
-        library_of = self.resolver.library_of
-        self._values = {key: v for key, v in self._values.items() if library_of(key[0]) not in {None, here}}
-        kept = {key: r for key, r in self.results.items() if library_of(key[0]) not in {None, here}}
+        self._values = {key: value for key, value in self._values.items() if key[0] not in users}
+        kept = {key: result for key, result in self.results.items() if key[0] not in users}
         # Keys may name classes of the changed file as it was: they are never asked for again, and pile up.
         self.results = kept if len(kept) < KEPT_RESULTS else {}
 
     def find_module(self, dotted: str, importer: Module) -> Module | None:
         """The module of an absolute dotted name, as `importer` would import it."""
         path = self.resolver.find(dotted, self.resolver.search_roots(importer.path))
-        return None if path is None else self.module_at(path)
+        if path is None:
+            return None
+        self._users.setdefault(path, set()).add(importer.path)
+        return self.module_at(path)
 
     def submodule(self, dotted: str, importer: Module) -> Value | None:
         """A module inside a package, or a folder of modules without an `__init__.py`, as a value."""
@@ -355,7 +386,7 @@ class Scopes:
         there to be filled, one of objects or functions is a registry that others add to, and an instance is configured
         at run time.
         """
-        if isinstance(value, Tensor) and CHANGES_METADATA.search(module.source):
+        if isinstance(value, Tensor) and changes_metadata(module.source):
             return Unknown("in-place")
         if isinstance(value, Seq):
             return Seq(tuple(self._settled(module, item, name) for item in value.items), value.kind)
@@ -390,15 +421,3 @@ def _is_constant(value: Value) -> bool:
             return True
         case _:
             return False
-
-
-def changes_contents(source: bytes, name: str) -> bool:
-    """Whether some line of a module may change a container in place: `NAME[…] = `, `NAME.append(…)`, `NAME += …`."""
-    word = re.escape(name.encode())
-    pattern = (
-        rb"(?<![\w.])"
-        + word
-        + rb"\s*(?:\[[^\n]*\]\s*(?:[-+*/|&]?=[^=])|\.(?:append|extend|insert|update|add|pop|remove|"
-        rb"clear|setdefault|discard|sort|popitem|reverse)\s*\(|(?:\+|\||-|&)=)|\bdel\s+" + word + rb"\s*\["
-    )
-    return re.search(pattern, source) is not None

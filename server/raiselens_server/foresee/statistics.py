@@ -22,4 +22,5 @@ class Statistics:
         self.resolved += other.resolved
         self.guards_reached += other.guards_reached
         self.guards_decided += other.guards_decided
-        self.undecided.update(other.undecided)
+        for cause, times in other.undecided.items():
+            self.undecided[cause] += times

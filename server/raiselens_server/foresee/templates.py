@@ -24,7 +24,7 @@ def message_template(module: Module, base: int, statement: Stmt) -> str | None:
             # torch._check takes its message as a function.
             _, _, _, _, positional, _ = statement[3]
             if len(positional) > 1 and positional[1][0] == ir.LAMBDA:
-                body = positional[1][3].body.block
+                body = positional[1][3].code.block
                 return _text(module, base, body[0][3]) if body and body[0][3] is not None else None
             return None
         case _:

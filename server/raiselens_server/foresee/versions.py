@@ -77,7 +77,7 @@ def _found_out(name: str, frame: Frame) -> bool:
 
 def _assignments(name: str, frame: Frame) -> Iterator[Stmt]:
     if frame.function is not None:
-        for statement in flatten(frame.function.unit.body.block):
+        for statement in flatten(frame.function.unit.code.block):
             if name in bound_by(statement):
                 yield statement
     yield from frame.module.bindings.get(name, ())

@@ -31,6 +31,7 @@ class Virtuals(Core):
         function, receiver = virtual.function, virtual.receiver
         if receiver is not None:
             self.forget(receiver)
+        self.note_visited(function, frame)
         if virtual.assumed.after is None and is_stub(function.unit):
             return self.not_followed(arguments, "abstract")
         passed = arguments if receiver is None else with_receiver(receiver, arguments)
@@ -59,9 +60,9 @@ class Virtuals(Core):
         """Whether calling a function gives None for certain: no `return` of it has a value."""
         unit = function.unit
         if unit.nothing is None:
-            text = function.module.source[unit.start : unit.end]
+            text = function.module.slice(unit.start, unit.end)
             gives = unit.is_async or unit.name == "<lambda>" or b"yield" in text or _RETURN.search(text) is not None
-            unit.nothing = not gives and not is_stub(unit) and not exits(unit.body.block)
+            unit.nothing = not gives and not is_stub(unit) and not exits(unit.code.block)
         return unit.nothing
 
 
@@ -81,7 +82,7 @@ def is_stub(unit: FunctionUnit) -> bool:
     for decorator in unit.decorators:
         if decorator[0] in {ir.NAME, ir.ATTRIBUTE} and decorator[-1] in _ABSTRACT:
             return True
-    return all(_is_empty(statement) for statement in unit.body.block)
+    return all(_is_empty(statement) for statement in unit.code.block)
 
 
 def _is_empty(statement: tuple[object, ...]) -> bool:
@@ -98,7 +99,7 @@ def _is_empty(statement: tuple[object, ...]) -> bool:
 
 def arity(unit: FunctionUnit) -> int | None:
     """How many values every `return` of a function lists; None where one gives something else."""
-    body = unit.body
+    body = unit.code
     if body.generator:
         return None
     counts: set[int] = set()

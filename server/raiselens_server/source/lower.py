@@ -28,10 +28,11 @@ class Lowering(ExpressionLowering):
     """Lowers the statements of one unit, and gathers what they say of its names.
 
     `held` is given for modules and classes: their functions keep no hold of the syntax tree. A body that is asked for
-    while the tree is held is lowered from it; else the function is parsed anew, by itself.
+    while the tree is held is lowered from it; else the function is parsed anew, by itself. `base` is the offset in `text`
+    that positions are relative to, `origin` its address in the module: they differ where `text` is a part of the file.
     """
 
-    __slots__ = ("globals", "held", "nested", "nonlocals", "scope", "whole")
+    __slots__ = ("globals", "held", "nested", "nonlocals", "origin", "scope", "whole")
 
     def __init__(
         self,
@@ -42,11 +43,13 @@ class Lowering(ExpressionLowering):
         *,
         held: HeldTree | None = None,
         depth: int = 0,
+        origin: int = 0,
     ) -> None:
         super().__init__(text, base, qualname, depth)
         self.whole = text
         self.scope = scope
         self.held = held
+        self.origin = origin
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
         self.nested: list[FunctionUnit] = []
@@ -66,10 +69,10 @@ class Lowering(ExpressionLowering):
         """The unit of a lambda: its body is one RETURN."""
         qualname = self._child_qualname("<lambda>")
         parameters = self.parameters(node.child_by_field_id(field.PARAMETERS))
-        base, whole, depth = self.base, self.whole, self.depth
+        base, origin, whole, depth = self.base, self.origin, self.whole, self.depth
 
         def lower() -> Body:
-            inner = Lowering(whole, base, qualname, depth=depth)
+            inner = Lowering(whole, base, qualname, depth=depth, origin=origin)
             body = node.child_by_field_id(field.BODY)
             start, end = node.start_byte - base, node.end_byte - base
             block: Block = ((ir.RETURN, start, end, inner.optional(body)),)
@@ -82,15 +85,15 @@ class Lowering(ExpressionLowering):
             decorators=(),
             returns=None,
             is_async=False,
-            base=base,
-            start=node.start_byte,
-            end=node.end_byte,
+            base=origin,
+            start=node.start_byte - base + origin,
+            end=node.end_byte - base + origin,
             lower=lower,
         )
         self.nested.append(unit)
         if self.held is not None:
             # What waits to be lowered would keep the whole tree.
-            _ = unit.body
+            _ = unit.code
         return unit
 
     def function(self, node: Node, decorators: tuple[Expr, ...] = ()) -> FunctionUnit:
@@ -100,14 +103,14 @@ class Lowering(ExpressionLowering):
         qualname = intern(self._child_qualname(name))
         parameters = self.parameters(node.child_by_field_id(field.PARAMETERS))
         body = node.child_by_field_id(field.BODY)
-        base, whole, depth = self.base, self.whole, self.depth
+        base, origin, whole, depth = self.base, self.origin, self.whole, self.depth
 
         if self.held is not None and body is not None:
-            lower = _member(self.held, self.source, (node.start_byte, node.end_byte), base, qualname, parameters)
+            lower = _member(self.held, self.source, (node.start_byte, node.end_byte), qualname, parameters)
         else:
 
             def lower() -> Body:
-                inner = Lowering(whole, base, qualname, depth=depth)
+                inner = Lowering(whole, base, qualname, depth=depth, origin=origin)
                 return inner.finish(inner.block(body), parameters)
 
         unit = FunctionUnit(
@@ -117,9 +120,9 @@ class Lowering(ExpressionLowering):
             decorators=decorators,
             returns=self.optional(node.child_by_field_id(field.RETURN_TYPE)),
             is_async=bool(node.children) and node.children[0].type == "async",
-            base=base,
-            start=node.start_byte,
-            end=node.end_byte,
+            base=origin,
+            start=node.start_byte - base + origin,
+            end=node.end_byte - base + origin,
             lower=lower,
         )
         self.nested.append(unit)
@@ -129,7 +132,7 @@ class Lowering(ExpressionLowering):
         """The body of this unit, once its statements are lowered."""
         rebound: set[str] = set()
         for unit in self.nested:
-            inner = unit.body
+            inner = unit.code
             rebound |= inner.nonlocals | inner.rebound
         return Body(
             block=block,
@@ -145,7 +148,9 @@ class Lowering(ExpressionLowering):
         name_node = node.child_by_field_id(field.NAME)
         name = self.text(name_node) if name_node is not None else ""
         qualname = intern(self._child_qualname(name))
-        inner = Lowering(self.whole, self.base, qualname, scope="class", held=self.held, depth=self.depth)
+        inner = Lowering(
+            self.whole, self.base, qualname, scope="class", held=self.held, depth=self.depth, origin=self.origin
+        )
         superclasses = node.child_by_field_id(field.SUPERCLASSES)
         bases, keywords = self.arguments(superclasses) if superclasses is not None else ((), ())
         block = inner.block(node.child_by_field_id(field.BODY))
@@ -157,9 +162,9 @@ class Lowering(ExpressionLowering):
             keywords=keywords,
             decorators=decorators,
             block=block,
-            base=self.base,
-            start=node.start_byte,
-            end=node.end_byte,
+            base=self.origin,
+            start=node.start_byte - self.base + self.origin,
+            end=node.end_byte - self.base + self.origin,
         )
 
     def parameters(self, node: Node | None) -> tuple[Parameter, ...]:
@@ -524,14 +529,13 @@ class Lowering(ExpressionLowering):
         return (ir.MATCH, start, end, subject, tuple(cases))
 
 
-_CLASS_HEAD: Final = b"class _:\n"
+CLASS_HEAD: Final = b"class _:\n"
 
 
 def _member(
     held: HeldTree,
     source: bytes,
     extent: tuple[int, int],
-    base: int,
     qualname: str,
     parameters: tuple[Parameter, ...],
 ) -> Callable[[], Body]:
@@ -544,13 +548,13 @@ def _member(
     def lower() -> Body:
         member = held.function(start, end)
         if member is not None and held.text is not None:
-            inner = Lowering(held.text, base, qualname)
+            inner = Lowering(held.text, 0, qualname)
             return inner.finish(inner.block(member.child_by_field_id(field.BODY)), parameters)
         line = source.rfind(b"\n", 0, start) + 1
         indented = line < start
-        text = (_CLASS_HEAD if indented else b"") + source[line:end]
-        shift = len(_CLASS_HEAD) - line if indented else -line
-        inner = Lowering(Text.of(text), base + shift, qualname)
+        text = (CLASS_HEAD if indented else b"") + source[line:end]
+        shift = len(CLASS_HEAD) - line if indented else -line
+        inner = Lowering(Text.of(text), shift, qualname)
         node = function_node(parse(text).root_node)
         return inner.finish(inner.block(None if node is None else node.child_by_field_id(field.BODY)), parameters)
 

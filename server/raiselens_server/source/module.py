@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from raiselens_server.error import Span
 from raiselens_server.source import ir
 from raiselens_server.source.bindings import bound_by
+from raiselens_server.source.edits import regions_of
+from raiselens_server.source.layout import Layout
 from raiselens_server.source.lower import Lowering
 from raiselens_server.source.patches import replaced_names
+from raiselens_server.source.searched import declared_global, stores_globals
 from raiselens_server.source.syntax import HeldTree, Text, parse
 from raiselens_server.source.units import ClassUnit, FunctionUnit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from raiselens_server.source.edits import Edit, Region
     from raiselens_server.source.ir import Block, Expr, Stmt
-
-
-_GLOBAL_LINE: Final = re.compile(rb"global(?:[ \t]|\\\r?\n)+((?:[\w, \t]|\\\r?\n)+)")
-
-_GLOBALS_STORE: Final = re.compile(
-    rb"\bglobals\(\)\s*(?:\[[^\]\n]*\]\s*[-+*/|&]?=[^=]|\.\s*(?:update|setdefault|pop)\b)"
-    rb"|\bsetattr\(\s*sys\.modules\[__name__\]"
-)
 
 
 class Module:
     """A parsed file.
 
     `name` is the dotted name that it is imported by (`__main__`-less: a script has its stem), `is_package` whether it
-    is an `__init__.py`. `keep_tree`: the module is about to be run as a whole, so its tree is kept until then. Never
+    is an `__init__.py`. `source` is the whole text as it is now; places in it are known by address (see `Layout`), which
+    is the byte offset until one of its functions is edited. `keep_tree`: the module is about to be run as a whole, so its tree is kept until then. Never
     fails: text that is no Python gives a module with few names.
     """
 
@@ -42,6 +37,7 @@ class Module:
         self.path = path
         self.name = name
         self.source = source
+        self.layout = Layout(source)
         self.is_package = is_package
         self._held = HeldTree()
         text = Text.of(source)
@@ -53,10 +49,22 @@ class Module:
         if keep_tree:
             self._held.hold(root, text)
 
+    @cached_property
+    def regions(self) -> list[Region]:
+        """Where each function can be edited by itself."""
+        return regions_of(self, self.layout.first)
+
+    def apply(self, edit: Edit) -> None:
+        """Take an edit of one function that `find_edit` found."""
+        self.layout.replace(edit.region.start, edit.region.end, edit.text)
+        self.source = edit.source
+        edit.region.unit.become(edit.after)
+
     @contextmanager
     def tree_held(self) -> Iterator[None]:
         """While most functions are lowered: parsing the file once is cheaper than each of them by itself."""
-        if self._held.root is None:
+        waiting = any(not unit.lowered for unit in self.functions)
+        if waiting and self._held.root is None and not self.layout.edited:
             self._held.hold(parse(self.source).root_node, Text.of(self.source))
         try:
             yield
@@ -95,16 +103,21 @@ class Module:
 
         Read from the text, for a look into one name must not lower every function of its module.
         """
-        names: set[str] = set()
-        for match in _GLOBAL_LINE.finditer(self.source):
-            listed = match.group(1).decode("utf-8", "replace").replace("\\", " ")
-            names.update(name.strip() for name in listed.split(","))
-        return frozenset(names)
+        return declared_global(self.source)
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """Names bound by imports anywhere at the top level: what is assigned to their attributes may be a module's."""
+        return frozenset(
+            name
+            for name, statements in self.bindings.items()
+            if any(statement[0] in {ir.IMPORT, ir.FROM} for statement in statements)
+        )
 
     @cached_property
     def rewritten(self) -> bool:
         """Whether some code stores to its globals as a dict: any name bound by an assignment may have another value."""
-        return _GLOBALS_STORE.search(self.source) is not None
+        return stores_globals(self.source)
 
     @cached_property
     def patched(self) -> frozenset[str]:
@@ -115,38 +128,38 @@ class Module:
         """Functions and methods, outermost ones only; lambdas of the top level included."""
         yield from self.functions
 
-    @cached_property
-    def _line_starts(self) -> list[int]:
-        starts = [0]
-        find = self.source.find
-        position = find(b"\n")
-        while position != -1:
-            starts.append(position + 1)
-            position = find(b"\n", position + 1)
-        return starts
+    def line_of(self, address: int) -> int:
+        """The 1-based line of an address."""
+        return self.source.count(b"\n", 0, self.layout.offset(address)) + 1
 
-    def line_of(self, offset: int) -> int:
-        """The 1-based line of an absolute byte offset."""
-        return bisect_right(self._line_starts, offset)
-
-    def position(self, offset: int) -> tuple[int, int]:
-        """1-based line and column (in characters) of an absolute byte offset."""
-        line = bisect_right(self._line_starts, offset)
-        start = self._line_starts[line - 1]
-        return line, len(self.source[start:offset].decode("utf-8", "replace")) + 1
+    def position(self, address: int) -> tuple[int, int]:
+        """1-based line and column (in characters) of an address."""
+        # Counting is quick, and asked for a few places: a table of lines would be made anew at every keystroke.
+        offset = self.layout.offset(address)
+        start = self.source.rfind(b"\n", 0, offset) + 1
+        column = len(self.source[start:offset].decode("utf-8", "replace")) + 1
+        return self.source.count(b"\n", 0, start) + 1, column
 
     def span(self, start: int, end: int) -> Span:
-        """The span of a half-open range of absolute byte offsets."""
+        """The span of a half-open range of addresses."""
         return Span(*self.position(start), *self.position(end))
 
     def offset_of_line(self, line: int) -> int:
         """The byte offset at which a 1-based line begins; the end of the file where there is no such line."""
-        starts = self._line_starts
-        return starts[line - 1] if 1 <= line <= len(starts) else len(self.source)
+        offset = 0
+        for _ in range(line - 1):
+            offset = self.source.find(b"\n", offset) + 1
+            if not offset:
+                return len(self.source)
+        return offset
 
     def text(self, start: int, end: int) -> str:
-        """The text of a half-open range of absolute byte offsets."""
-        return self.source[start:end].decode("utf-8", "replace")
+        """The text of a half-open range of addresses."""
+        return self.slice(start, end).decode("utf-8", "replace")
+
+    def slice(self, start: int, end: int) -> bytes:
+        """The bytes of a half-open range of addresses within one function, or outside of all."""
+        return self.layout.slice(start, end)
 
 
 def expression_text(module: Module, base: int, expr: Expr) -> str:

@@ -67,10 +67,34 @@ class FunctionUnit:
     derived: frozenset[str] | None = field(default=None, repr=False)
     nothing: bool | None = field(default=None, repr=False)
     read: frozenset[str] | None = field(default=None, repr=False)
+    watch: set[FunctionUnit] | None = field(default=None, repr=False)
+    """Where to note that what somebody keeps may depend on the body; for functions that may be edited."""
+
+    def become(self, other: FunctionUnit) -> None:
+        """Take the place and the body of `other`, the same function after an edit, and stay the same object.
+
+        Whoever holds this unit, a class or a remembered value, goes on with the function as it is now.
+        """
+        self.parameters, self.returns = other.parameters, other.returns
+        self.base, self.start, self.end = other.base, other.start, other.end
+        self.lower, self._body = other.lower, other._body
+        self.derived = self.read = self.nothing = None
+
+    @property
+    def lowered(self) -> bool:
+        """Whether the body is at hand."""
+        return self._body is not None
 
     @property
     def body(self) -> Body:
-        """The lowered body."""
+        """The lowered body, for whoever studies it and may keep what is seen."""
+        if self.watch is not None:
+            self.watch.add(self)
+        return self.code
+
+    @property
+    def code(self) -> Body:
+        """The lowered body, for whoever runs it, or keeps nothing of it but what is forgotten with the function."""
         if self._body is None:
             self._body = self.lower()
             # What lowers holds the syntax tree, or the text; neither is needed any more.
