@@ -81,6 +81,7 @@ _NOT_PICKLED = (
     "group-nested",
     "group-cause",
     "nested-class",
+    "local-class",
     "recursion",
     "import",
     "notes",

@@ -218,7 +218,7 @@ class Demux:
     def _confirms(self, guess: _Hypothesis, line: Line) -> bool:
         """Whether the line shows that what stood before the header stands before every line."""
         found = guess.template.match(line.text)
-        rest = line.text[found[0] :].lstrip() if found is not None else ""
+        rest = line.text[found[0] :].lstrip(" \t|") if found is not None else ""
         if rest.startswith('File "') or (rest.startswith(HEADER) and guess.template.is_tag):
             self.templates = [guess.template, *self.templates][:_MAX_TEMPLATES]
             return True
@@ -364,9 +364,14 @@ class Demux:
             unit.whole = prefix.bound
         else:
             self.headers.append(stream)
-        if isinstance(kind, Header) and line.text[: kind.offset].strip(" +"):
+        lead = line.text[: kind.offset] if isinstance(kind, Header) else ""
+        if isinstance(kind, Header) and lead.strip(" +"):
             text = line.text
-            template = learn(text[: kind.offset], text.partition(HEADER)[2].removeprefix(":"))
+            # The margin of a group is no prefix.
+            template = learn(
+                lead.removesuffix("+ ").removesuffix("  ") if kind.group else lead,
+                text.partition(HEADER)[2].removeprefix(":"),
+            )
             if template is not None:
                 self.hypothesis = _Hypothesis(template, stream, self.now + 24)
 

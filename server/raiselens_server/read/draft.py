@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ class Draft:
     """Whether it was raised where nobody could catch it, on the way out."""
     interrupted: bool = False
     """Whether it stopped the whole run."""
+    order: int = field(default_factory=itertools.count().__next__)
+    """Drafts are made in the order in which they were printed; one physical line may hold many."""
     ranks: list[str] = field(default_factory=list)
     count: int = 1
 

@@ -73,6 +73,7 @@ class Fold:
         else:
             first.count, first.ranks = first.count + error.count, _union(first.ranks, tags)
             first.interrupted |= error.interrupted
+            first.frames = first.frames or error.frames
 
     def _told(self, brief: Draft) -> int | None:
         """The unit that a line of a summary, or a logger's line, tells again."""

@@ -45,6 +45,7 @@ _PIECES = tuple(
         rf"(?P<clock>{_CLOCK})(?: |$)(?!\|)",
         # rank and worker tags
         r"\[?(?P<tag>rank ?\d{1,6})\]:(?P<blank> )?",
+        r"\[(?P<tag>default\d{1,6})\]:",
         r"\[(?P<tag>(?:default|local_rank|Rank|RANK|node|worker|gpu|GPU)[ _]?\d{1,6})\]:? ?",
         r"\[(?P<tag>\d{1,5},\d{1,6})\]<(?:stdout|stderr)>: ?",
         r"\((?P<tag>[\w.:/@ -]{0,80}pid=\d{1,9})(?:, ip=[\w.:-]{1,60})?(?:, [^()\n]{1,80})?\) ?",

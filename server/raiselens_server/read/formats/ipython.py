@@ -56,6 +56,8 @@ class IPythonUnit:
                 self.frames = []
                 self.expected = ""
                 return True
+            if isinstance(kind, Header) and not _HEADER.match(text) and self.message.expects_traceback():
+                return self.message.take(line)
             return not isinstance(kind, Header) and not _frame_of(text) and self.message.feed(line)
         self.lines += 1
         if self.lines > _MAX_LINES:

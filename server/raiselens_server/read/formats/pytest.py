@@ -154,7 +154,6 @@ class PytestUnit:
         for index, line in enumerate(block[1:], 1):
             named = split_class(line.text[1:].lstrip())
             if named is not None and is_exception_class(named[0]):
-                self.frames.append(frame(block[0].drop(1), place.file, place.line, ""))
                 return block[index:]
         return block
 
@@ -199,6 +198,9 @@ class SummaryUnit:
         else:
             message = named[1]
             self.draft = Draft(named[0], head, len(head.text) - len(message) if message else len(head.text))
+        if not line.text.startswith(("FAILED ", "ERROR ")):
+            file, _, number = line.text[:at].rstrip(": ").rpartition(":")
+            self.draft.frames = [frame(line.keep(at - 2), file, int(number), "")]
         self.draft.interrupted = word == "ERROR" and "::" not in line.text[:at]
         return True
 
@@ -216,7 +218,8 @@ def _summary(text: str) -> tuple[str, int] | None:
     """The summary's word, and where its class stands."""
     if text.startswith(("FAILED ", "ERROR ")):
         match = _SUMMARY.match(text[:1400])
-        return (match["word"], match.end()) if match else None
+        # Of a syntax error the summary tells only the place in the source.
+        return (match["word"], match.end()) if match and not text.startswith('  File "', match.end()) else None
     if text[:1] in {" ", "\t", ""} or "Error: " not in text[:700]:
         return None
     match = _LINE_STYLE.match(text[:700])

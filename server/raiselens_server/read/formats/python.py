@@ -303,7 +303,7 @@ class PythonUnit:
         errors = [*self.levels[0].chain.close(), *self.done]
         if not errors:
             return None
-        errors.sort(key=lambda draft: draft.head.number)
+        errors.sort(key=lambda draft: (draft.head.number, draft.order))
         for draft in errors:
             draft.noise = draft.noise or self.ignored
         raised = next((draft for draft in reversed(errors) if draft.role is Role.ROOT), errors[-1])

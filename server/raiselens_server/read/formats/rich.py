@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from raiselens_server.error import Frame, Role, Span
 from raiselens_server.read.draft import Draft, Unit, span
-from raiselens_server.read.kinds import Link, classify
+from raiselens_server.read.kinds import HEADER, Link, classify
 from raiselens_server.read.message import ends_message
 from raiselens_server.read.names import is_plausible_class, split_class
 
@@ -200,9 +200,10 @@ class Chain:
         if not text.strip():
             self.blanks += 1
             return self.blanks <= 3
-        if ends_message(text) or len(self.paragraphs) > _MAX_PARAGRAPHS:
+        quoted = text.startswith(HEADER) and self._goes_on(text)
+        if (ends_message(text) and not quoted) or len(self.paragraphs) > _MAX_PARAGRAPHS:
             return False
-        if self.blanks and not (text[0] == " " and self._has_excerpt()) and not self.member:
+        if self.blanks and not self.member and not self._goes_on(text):
             return False
         self.paragraphs.extend([""] * self.blanks)
         wrapped = not self.blanks and self._is_wrapped(text)
@@ -223,10 +224,13 @@ class Chain:
         """Whether the line goes on with the one above: its first word found no room there."""
         return text[0] != " " and self.last_length + 1 + len(text.split(" ", 1)[0]) > self.width - self.column
 
-    def _has_excerpt(self) -> bool:
-        """Whether the message so far wants an indented line after a blank one."""
+    def _goes_on(self, text: str) -> bool:
+        """Whether the message goes on after a blank line: with what is indented, or with a traceback that it quotes."""
         rows = [row for row in self.paragraphs[-3:] if row]
-        return bool(_BROKEN.match(self.paragraphs[0])) or any(row[0] == " " or row.endswith(":") for row in rows)
+        if text.startswith(HEADER):
+            return bool(rows) and rows[-1].endswith(":")
+        broken = bool(_BROKEN.match(self.paragraphs[0]))
+        return text[0] == " " and (broken or any(row[0] == " " or row.endswith(":") for row in rows))
 
     def _class_line(self, line: Line) -> bool:
         text = line.text
