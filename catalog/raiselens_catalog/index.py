@@ -22,7 +22,7 @@ from zlib import crc32
 from raiselens_catalog.template import BLANKS, Hole, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 HOLE: Final = b"\xff"
 """Stands for a hole in a template's bytes; UTF-8 never holds it."""
@@ -53,14 +53,15 @@ class TemplateIndex:
     def build(cls, templates: Sequence[Template]) -> TemplateIndex:
         """Index `templates`; those of weight 0 are never found."""
         bodies = [template_bytes(template) for template in templates]
+        runs = [_template_anchors(body) for body in bodies]
         frequency: Counter[int] = Counter()
-        for body in bodies:
-            frequency.update(set(_template_anchors(body)))
+        for anchors in runs:
+            frequency.update(set(anchors))
         filed: dict[int, list[int]] = {}
-        for row, (template, body) in enumerate(zip(templates, bodies, strict=True)):
+        for row, (template, body, anchors) in enumerate(zip(templates, bodies, runs, strict=True)):
             if template.weight:
-                anchors = list(_template_anchors(body)) or [_edge_anchor(body)]
-                filed.setdefault(min(anchors, key=frequency.__getitem__), []).append(row)
+                rarest = min(anchors, key=frequency.__getitem__) if anchors else _edge_anchor(body)
+                filed.setdefault(rarest, []).append(row)
         offsets = array("I", [0])
         for body in bodies:
             offsets.append(offsets[-1] + len(body))
@@ -163,32 +164,35 @@ def template_bytes(template: Template) -> bytes:
     return body.rstrip(BLANKS.encode())
 
 
-def _template_anchors(body: bytes) -> Iterator[int]:
-    """Yield the key of every run of whole words of a template."""
+def _template_anchors(body: bytes) -> list[int]:
+    """The key of every run of whole words of a template."""
+    keys: list[int] = []
     literals = body.split(HOLE)
+    last = len(literals) - 1
     for index, literal in enumerate(literals):
-        words: list[bytes] = []
-        for found in _WORD.finditer(literal):
-            touches_before = found.start() == 0 and index > 0
-            touches_after = found.end() == len(literal) and index < len(literals) - 1
-            if not touches_before and not touches_after:
-                words.append(found[0])
-        yield from _runs(words)
+        words = _WORD.findall(literal)
+        # A word at an end of its literal may be a part of a longer one, of which the hole is the rest.
+        begin = int(index > 0 and _WORD.match(literal) is not None)
+        end = len(words) - int(index < last and _WORD.match(literal[-1:]) is not None)
+        keys += _runs(words[begin:end])
+    return keys
 
 
-def _runs(words: Iterable[bytes]) -> Iterator[int]:
-    """Yield the keys of the runs of one to `RUN` neighbouring words. A shared key costs a comparison, no more."""
+def _runs(words: Iterable[bytes]) -> list[int]:
+    """The keys of the runs of one to `RUN` neighbouring words. A shared key costs a comparison, no more."""
+    keys: list[int] = []
     before = earlier = 0
     for count, word in enumerate(words):
         alone = crc32(word)
-        yield alone
+        keys.append(alone)
         if count:
             pair = crc32(word, before)
-            yield pair
+            keys.append(pair)
             if count > 1:
-                yield crc32(word, earlier)
+                keys.append(crc32(word, earlier))
             earlier = pair
         before = alone
+    return keys
 
 
 def _edge_anchor(body: bytes) -> int:

@@ -8,7 +8,7 @@ is not known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from raiselens_catalog.expression import text_of
@@ -153,6 +153,7 @@ class _Walk:
     kept: int = 0
     left_out: int = 0
     certain: bool = True
+    names: dict[int, frozenset[str]] = field(default_factory=dict)
 
     def block(self, node: Node) -> list[Item]:
         return [item for child in node.named_children for item in self.statement(child)]
@@ -181,13 +182,13 @@ class _Walk:
         if raised is None or not self.certain or not self._keeps(raised):
             return self._lost()
         self.kept += 1
-        return Statement(f"raise {written(raised)}", frozenset(read_names(raised)), guards=True)
+        return Statement(f"raise {written(raised)}", self.reads(raised), guards=True)
 
     def _checked(self, node: Node, text: str) -> Item:
         if not self.certain or not self._keeps(node):
             return _perhaps(self._lost())
         self.kept += 1
-        return Statement(text, frozenset(read_names(node)), guards=True)
+        return Statement(text, self.reads(node), guards=True)
 
     def _lost(self) -> Statement:
         self.left_out += 1
@@ -206,7 +207,7 @@ class _Walk:
                 keeps = condition is not None and self._keeps(condition)
                 self.certain = self.certain and keeps
                 if condition is not None and keeps:
-                    head, reads = f"{word} {written(condition)}", frozenset(read_names(condition))
+                    head, reads = f"{word} {written(condition)}", self.reads(condition)
                 else:
                     head = f"{word} {UNKNOWN}"
                     before -= self.effects.bound(condition) if condition is not None else set()
@@ -227,7 +228,7 @@ class _Walk:
         if target is None or source is None or body is None or not self._keeps(source) or not _names_only(target):
             yield from self._opaque(node)
             return
-        reads = frozenset(read_names(source))
+        reads = self.reads(source)
         self.known -= self.effects.bound(node)
         self.known |= read_names(target)
         inside = tuple(self.block(body))
@@ -269,7 +270,7 @@ class _Walk:
             if value is None or value.type == "comment":
                 continue
             if keeps:
-                reads |= read_names(value)
+                reads |= self.reads(value)
             before = f"{written(keyword)}=" if keyword is not None else _stars(value)
             texts.append(before + (written(value).lstrip("*") if keeps else UNKNOWN))
         return Statement(f"{name}({', '.join(texts)})", frozenset(reads), guards=True)
@@ -281,9 +282,7 @@ class _Walk:
             return
         names = frozenset(self.effects.bound(statement))
         self.known |= names
-        yield Assignment(
-            f"{written(target)} = {written(value)}", names, frozenset(read_names(value)), target.type != "identifier"
-        )
+        yield Assignment(f"{written(target)} = {written(value)}", names, self.reads(value), target.type != "identifier")
 
     def _opaque(self, node: Node) -> Iterator[Item]:
         """A statement that is left out: what it binds is gone, what it touches is not what it was."""
@@ -301,9 +300,19 @@ class _Walk:
 
     def _keeps(self, node: Node) -> bool:
         """Whether an expression means here what it means in its place."""
-        if any(child.type in _NEVER for child in _inside(node)):
+        text = node.text or b""
+        # Its words tell at once that there is none of them in most expressions.
+        doubtful = node.has_error or b":=" in text or b"await" in text or b"yield" in text
+        if doubtful and any(child.type in _NEVER for child in _inside(node)):
             return False
-        return all(name in self.known if name in self.local else self.knows(name) for name in read_names(node))
+        return all(name in self.known if name in self.local else self.knows(name) for name in self.reads(node))
+
+    def reads(self, node: Node) -> frozenset[str]:
+        """`read_names`, which is asked for again and again of the same node."""
+        found = self.names.get(node.id)
+        if found is None:
+            found = self.names[node.id] = frozenset(read_names(node))
+        return found
 
     def _is_plain(self, value: Node) -> bool:
         """Whether a local value is of the parts that conditions are made of: sizes, dtypes, texts, arithmetic."""

@@ -104,14 +104,19 @@ class Store:
 
     def put_sites(self, file: int, path: str, sites: Iterable[tuple[str, Site]]) -> None:
         """Add the mined sites of a file, each with its id; inside `writing`."""
+        (row,) = self.connection.execute("SELECT coalesce(max(row), 0) FROM record").fetchone()
+        records: list[tuple[Any, ...]] = []
+        words: list[tuple[Any, ...]] = []
         for record_id, site in sites:
+            row += 1
             body = [site.kind.value, site.line, site.class_name, _dump_parts(site.template), site.condition]
-            cursor = self.connection.execute(
-                "INSERT OR REPLACE INTO record(id, slug, file, qualname, body) VALUES (?, ?, ?, ?, ?)",
-                (record_id, slug_of(site.template), file, site.qualname, _compact(body)),
-            )
+            records.append((row, record_id, slug_of(site.template), file, site.qualname, _compact(body)))
             names = f"{site.class_name} {path} {site.qualname}"
-            self._words(cursor.lastrowid, site.template.message, names, site.condition)
+            words.append((row, *map(_well_formed, (site.template.message, names, site.condition))))
+        self.connection.executemany(
+            "INSERT OR REPLACE INTO record(row, id, slug, file, qualname, body) VALUES (?, ?, ?, ?, ?, ?)", records
+        )
+        self.connection.executemany("INSERT INTO words(rowid, title, names, prose) VALUES (?, ?, ?, ?)", words)
 
     def forget_file(self, file: int) -> None:
         """Remove a file and its records; inside `writing`."""
@@ -131,7 +136,7 @@ class Store:
         self.connection.executemany("DELETE FROM record WHERE row = ?", rows)
 
     def _words(self, row: int | None, title: str, names: str, prose: str) -> None:
-        texts = (text.encode("utf-8", "replace").decode() for text in (title, names, prose))
+        texts = map(_well_formed, (title, names, prose))
         self.connection.execute("INSERT INTO words(rowid, title, names, prose) VALUES (?, ?, ?, ?)", (row, *texts))
 
     def _index(self) -> None:
@@ -373,6 +378,10 @@ def _dump_parts(template: Template) -> list[str | list[str]]:
 
 def _load_parts(parts: Iterable[str | list[str]]) -> Template:
     return Template(tuple(part if isinstance(part, str) else Hole(part[0]) for part in parts))
+
+
+def _well_formed(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _compact(value: Any) -> str:
