@@ -76,6 +76,25 @@ def resolve(target: str, *, search_path: Sequence[Path], languages: Iterable[str
     return package
 
 
+def read_origin(origin: str) -> bytes:
+    """The source that a mined record names as its origin: a file, or one inside of an archive. Raises OSError."""
+    path = Path(origin)
+    archive = next((parent for parent in path.parents if os.path.isfile(parent)), None)  # noqa: PTH113
+    if archive is None:
+        return path.read_bytes()
+    inside = path.relative_to(archive).as_posix()
+    try:
+        if zipfile.is_zipfile(archive):
+            with zipfile.ZipFile(archive) as zipped:
+                return _read_zip(zipped, inside)
+        with tarfile.open(archive) as tar:
+            # An sdist's paths begin with its own folder.
+            name = next((name for name in tar.getnames() if name == inside or name.partition("/")[2] == inside), inside)
+            return _read_tar(tar, name)
+    except (zipfile.BadZipFile, tarfile.TarError) as error:
+        raise OSError(str(error)) from None
+
+
 def _is_utf8(path: str) -> bool:
     return path.isascii() or path.encode("utf-8", "replace").decode() == path
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from raiselens_catalog.layers import Catalog
     from raiselens_catalog.record import Record
 
+LIST_ROWS: Final = 500
+"""Errors on one page of a list."""
+
 ISSUES: Final = "https://github.com/raiselens/raiselens/issues/new"
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 
@@ -96,11 +99,9 @@ def _write_lists(entries: list[Entry], folder: Path) -> None:
     backgrounds = _grouped((entry.record.background_tag or "", entry) for entry in entries)
     backgrounds.pop("", None)
     for name, members in repositories.items():
-        page = _list_page(f"Errors of {name}", members)
-        (folder / f"repos/{_file_name(name)}.html").write_text(page, encoding="utf-8")
+        _write_list(folder / "repos", _file_name(name), f"Errors of {name}", members)
     for name, members in backgrounds.items():
-        page = _list_page(f"Background: {name}", members)
-        (folder / f"background/{_file_name(name)}.html").write_text(page, encoding="utf-8")
+        _write_list(folder / "background", _file_name(name), f"Background: {name}", members)
     (folder / "index.html").write_text(_index_page(repositories, backgrounds), encoding="utf-8")
     rows = [
         [entry.record.id, entry.record.error_class or "", title(entry.record), entry.record.repo] for entry in entries
@@ -109,6 +110,25 @@ def _write_lists(entries: list[Entry], folder: Path) -> None:
     assets = Path(__file__).parent / "assets"
     for name in ("site.css", "site.js"):
         (folder / name).write_bytes((assets / name).read_bytes())
+
+
+def _write_list(folder: Path, name: str, heading: str, entries: list[Entry]) -> None:
+    """Write a list as pages of `LIST_ROWS`, each of which leads to all others."""
+    chunks = [entries[at : at + LIST_ROWS] for at in range(0, len(entries), LIST_ROWS)]
+    files = [f"{name}.html", *(f"{name}.page-{number}.html" for number in range(2, len(chunks) + 1))]
+    for here, (file, chunk) in enumerate(zip(files, chunks, strict=True)):
+        (folder / file).write_text(_list_page(heading, chunk, _pages(files, here)), encoding="utf-8")
+
+
+def _pages(files: list[str], here: int) -> str:
+    """Links to the pages of a list; none where there is one."""
+    if len(files) < 2:
+        return ""
+    links = (
+        f'<li><a href="{file}"{" aria-current=page" if at == here else ""}>{at + 1}</a></li>'
+        for at, file in enumerate(files)
+    )
+    return f'<nav aria-label="Pages"><ul class="pages">{"".join(links)}</ul></nav>'
 
 
 def _grouped(pairs: Iterable[tuple[str, Entry]]) -> dict[str, list[Entry]]:
@@ -190,8 +210,8 @@ def _analysed(record: Record, issues: str) -> str:
     )
 
 
-def _list_page(heading: str, entries: list[Entry]) -> str:
-    return _document(heading, "../", f"<h1>{_text(heading)}</h1>{_links(entries, '../errors/')}")
+def _list_page(heading: str, entries: list[Entry], pages: str) -> str:
+    return _document(heading, "../", f"<h1>{_text(heading)}</h1>{pages}{_links(entries, '../errors/')}")
 
 
 def _index_page(repositories: dict[str, list[Entry]], backgrounds: dict[str, list[Entry]]) -> str:

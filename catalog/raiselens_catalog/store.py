@@ -13,7 +13,6 @@ import sqlite3
 from array import array
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_catalog.describe import Origin, entry_of_site
@@ -27,6 +26,7 @@ from raiselens_catalog.template import slug as slug_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from raiselens_catalog.match import Query
     from raiselens_catalog.record import Item
@@ -338,9 +338,12 @@ def _with_excerpt(entry: Entry) -> Entry:
     """The entry with the lines around its raise, where the file it was mined from can still be read."""
     if not entry.mined:
         return entry
+    # Imported late: matching needs no archives.
+    from raiselens_catalog.package import read_origin
+
     try:
-        text = Path(entry.origin).read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        text = read_origin(entry.origin).decode("utf-8", "replace")
+    except (OSError, ValueError):
         return entry
     return replace(entry, record=with_source(entry.record, text))
 

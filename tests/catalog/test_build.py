@@ -123,6 +123,9 @@ def test_every_kind_of_target_gives_the_same_records(tmp_path: Path, site: Path)
         output, report = built(tmp_path / str(number), target, site=site)
         assert report["records"] == 4
         seen.append(rows(output))
+        catalog = Catalog.open(data_dir=output.parent, bundled=False)
+        (found,) = catalog.match("ValueError", "acme: rows must be 1-D")
+        assert "acme: rows must be 1-D" in (found.entry.record.source_code or ""), target
     assert seen[0] == seen[1] == seen[2] == seen[3]
 
 

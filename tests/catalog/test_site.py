@@ -109,6 +109,19 @@ def test_excerpts_of_mined_libraries_are_not_published(tmp_path: Path):
     assert "secret_name" not in text + (tmp_path / f"site/api/errors/{page.stem}.json").read_text()
 
 
+def test_a_long_list_is_several_pages(tmp_path: Path):
+    rows = "\n".join(f'raise ValueError("acme: error number {number} of many")' for number in range(1100))
+    (tmp_path / "acme").mkdir()
+    (tmp_path / "acme/main.py").write_text(rows)
+    build([str(tmp_path / "acme")], output=tmp_path / "built.sqlite")
+    write_site(Catalog.open(data_dir=tmp_path, bundled=False), tmp_path / "site")
+    pages = sorted(path.name for path in (tmp_path / "site/repos").iterdir())
+    assert pages == ["acme.html", "acme.page-2.html", "acme.page-3.html"]
+    texts = [(tmp_path / "site/repos" / page).read_text(encoding="utf-8") for page in pages]
+    assert [text.count('href="../errors/') for text in texts] == [500, 500, 100]
+    assert all(f'href="{page}"' in text for text in texts for page in pages)
+
+
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CatalogError, match="file: cannot be written: "):
