@@ -32,6 +32,14 @@ describe("the card", () => {
     expect(verdict(readVerified(given))).toContain("CPU interpreter, not a GPU run");
   });
 
+  it("claims no comparison where there was none", () => {
+    const given = { ...REPORT, after: { ok: true, cases: 1, mismatches: 0, compared: false } };
+    expect(card(readVerified(given))).toContain("✓ Ran; there is no reference to compare with.");
+    expect(card(readVerified(given))).not.toContain("Equal to the reference");
+    const failed = { ...given, after: { ok: false, cases: 1, mismatches: 1, compared: false, worst: "ValueError: no" } };
+    expect(card(readVerified(failed))).toContain("✗ Did not run.\n\n```text\nValueError: no");
+  });
+
   it("tells what failed", () => {
     const given = {
       ...REPORT,

@@ -19,7 +19,14 @@ export interface Report {
   readonly versions: readonly (readonly [string, string])[];
   readonly before: { readonly className: string; readonly message: string; readonly asPredicted: boolean } | undefined;
   readonly after:
-    | { readonly ok: boolean; readonly cases: number; readonly mismatches: number; readonly worst: string }
+    | {
+        readonly ok: boolean;
+        readonly cases: number;
+        readonly mismatches: number;
+        readonly worst: string;
+        /** Whether what was written was held against a reference; else that it ran is all that was seen. */
+        readonly compared: boolean;
+      }
     | undefined;
   readonly compiled: readonly string[];
   readonly timing: { readonly us: number; readonly copyUs: number; readonly share: number; readonly launchUs: number } | undefined;
@@ -55,6 +62,7 @@ export function readVerified(answer: unknown): Verified {
           cases: numberOf(after["cases"]),
           mismatches: numberOf(after["mismatches"]),
           worst: textOf(after["worst"]),
+          compared: after["compared"] !== false,
         }
       : undefined,
     compiled: textsOf(given["compiled"]),
@@ -123,11 +131,14 @@ function afterText({ after }: Report): string {
   if (after === undefined) {
     return "Not run: no repaired call could be run.";
   }
+  const worst = after.worst === "" ? "" : `\n\n${fence(after.worst)}`;
+  if (!after.compared) {
+    return after.ok ? "✓ Ran; there is no reference to compare with." : `✗ Did not run.${worst}`;
+  }
   const cases = `${after.cases} ${after.cases === 1 ? "case" : "cases"}`;
   if (after.ok) {
     return `✓ Equal to the reference in every element, ${cases}.`;
   }
-  const worst = after.worst === "" ? "" : `\n\n${fence(after.worst)}`;
   return `✗ ${after.mismatches} of ${cases} differ from the reference.${worst}`;
 }
 
