@@ -331,6 +331,10 @@ class Builtins(Attributes):
     def _builtin_identity(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         return args[-1]
 
+    def _builtin_cache(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+        """The function itself; a size in its place, and what is called next is the decorator."""
+        return args[0] if args and isinstance(args[0], Callable) else Named("functools.cache")
+
     def _builtin_wraps(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         return Named("functools.wraps")
 
@@ -416,4 +420,8 @@ class Builtins(Attributes):
         "functools.partial": _builtin_partial,
         "functools.wraps": _builtin_wraps,
         "typing.cast": _builtin_identity,
+        "functools.lru_cache": _builtin_cache,
+        "functools.cache": _builtin_cache,
+        "collections.OrderedDict": _builtin_dict,
+        "itertools.chain": lambda self, args, kw, frame: self.chained(args, frame),
     }

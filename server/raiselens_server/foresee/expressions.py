@@ -147,6 +147,11 @@ class Expressions(Core):
             case Ref(kind="list"):
                 items = self.items_of(value)
                 return value if items is None else Seq(tuple(self.printable(i) for i in items), "list")
+            case Ref(kind="dict"):
+                contents = self.contents(value)
+                if not isinstance(contents, DictObject) or contents.items is None:
+                    return value
+                return Seq(tuple(Seq((key, self.printable(item))) for key, item in contents.items), "dict")
             case Ref(kind="instance"):
                 return self.exception_text(value) or value
             case Seq(items=items, kind=kind):

@@ -14,6 +14,8 @@ from raiselens_server.source.bindings import names_read
 from raiselens_server.values.lattice import Callable, Named, Seq, Unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as Handler
+
     from raiselens_server.foresee.core import State
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.foresee.shields import Shield
@@ -92,6 +94,9 @@ class Handling(Core):
             if name is not None:
                 value = caught[0].value if len(caught) == 1 and sure else None
                 frame.variables[name] = value or Unknown("exception")
+            if certain and sure and kind is not None:
+                # What the caller decided there decides what the handler raises.
+                frame.conditions.append(Condition(kind, taken=True, derived=all(map(_decided_below(frame), caught))))
             frame.branches.append("except" if kind is None else f"except {self.source(frame, kind)}")
             depth, outer = len(frame.conditions), frame.caught
             frame.caught = caught[0] if certain and sure and len(raised) == 1 else None
@@ -186,6 +191,23 @@ def _softened(entry: State, at_end: State) -> State:
         for name, value in at_end[0].items()
     }
     return variables, join_heaps(entry[1], at_end[1])
+
+
+def _decided_below(frame: Frame) -> Handler[[Raising], bool]:
+    """Whether a raise that arrived in `frame` was decided by what the frame's caller supplied."""
+
+    def decided(raising: Raising) -> bool:
+        inner = [level for level in raising.levels if level.frame is frame or _is_below(level.frame, frame)]
+        return any(condition.derived for level in inner for condition in level.conditions)
+
+    return decided
+
+
+def _is_below(inner: Frame, frame: Frame) -> bool:
+    current = inner.caller
+    while current is not None and current is not frame:
+        current = current.caller
+    return current is frame
 
 
 def _between(entry: State, at_end: State) -> State:

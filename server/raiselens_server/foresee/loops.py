@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from raiselens_server.source.ir import Block, Expr, Stmt
 
 UNROLL_LIMIT: Final = 16
+UNROLL_TEXT: Final = 160
+"""Characters of a text: what reads them one by one is a parser, of which a part is worth nothing."""
 
 
 class Loops(Narrowing):
@@ -62,7 +64,7 @@ class Loops(Narrowing):
         _, _, _, target, iterable, body, orelse = statement
         over = self.evaluate(iterable, frame)
         value = self.iterate(over, frame)
-        if value is not None and len(value) <= UNROLL_LIMIT:
+        if value is not None and len(value) <= (UNROLL_TEXT if isinstance(over, Const) else UNROLL_LIMIT):
             return self._unrolled(value, target, body, orelse, frame)
         return self._unknown_rounds(value, self.element_of(over), target, body, orelse, frame)
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.foresee import exceptions, strings
 from raiselens_server.foresee.attributes import Attributes
-from raiselens_server.foresee.core import settled
+from raiselens_server.foresee.containers import Containers
 from raiselens_server.foresee.module_class import MODULE_CLASS
 from raiselens_server.foresee.objects import (
     DictObject,
     InstanceObject,
     ListObject,
-    SetObject,
 )
 from raiselens_server.values import dims, lattice
 from raiselens_server.values.lattice import (
@@ -62,7 +61,7 @@ _LONGEST_TEXT: Final = 1 << 16
 """Characters of text that are followed; what could be longer is some text."""
 
 
-class Methods(Attributes):
+class Methods(Containers, Attributes):
     """Calls methods by name."""
 
     def call_method(
@@ -79,7 +78,7 @@ class Methods(Attributes):
             case "dict":
                 return self._dict_method(method, receiver, positional)
             case "set":
-                return self._set_method(method, receiver, positional, frame)
+                return self.set_method(method, receiver, positional, frame) if isinstance(receiver, Ref) else None
             case "str":
                 return self._str_method(method, receiver, positional, keywords)
             case "tuple" | "torch.Size" | "torch":
@@ -154,7 +153,9 @@ class Methods(Attributes):
             case "clear":
                 self.heap[receiver.uid] = ListObject(())
                 return lattice.NONE
-            case "index" | "count":
+            case "index":
+                return self.index_in(items, args)
+            case "count":
                 return Opaque("int")
             case _:
                 self.heap[receiver.uid] = ListObject(None)
@@ -190,17 +191,6 @@ class Methods(Attributes):
             if answer is True:
                 return value
         return default if all(answer is False for answer, _ in answers) else Unknown("item")
-
-    def _set_method(self, method: str, receiver: Value, args: list[Value], frame: Frame) -> Value | None:
-        if not isinstance(receiver, Ref):
-            return None
-        items = self.items_of(receiver)
-        if method == "add" and len(args) == 1:
-            known = items if items is None or args[0] in items else (*items, args[0])
-            self.heap[receiver.uid] = SetObject(known if settled(args[0]) else None)
-            return lattice.NONE
-        self.heap[receiver.uid] = SetObject(None)
-        return Unknown("method")
 
     def _str_method(self, method: str, receiver: Value, args: list[Value], keywords: Keywords) -> Value | None:
         if isinstance(receiver, Const) and isinstance(receiver.value, str):

@@ -187,6 +187,14 @@ class Parts:
         """The attribute as the methods of its class and bases store it, None where none of them does."""
         raise NotImplementedError
 
+    def backend_of(self, function: Function, arguments: Arguments, frame: Frame) -> Value | None:
+        """The object that does a library's work on a tensor."""
+        raise NotImplementedError
+
+    def chained(self, args: list[Value], frame: Frame) -> Value:
+        """`itertools.chain(…)`."""
+        raise NotImplementedError
+
     def data_fields(self, cls: Class) -> tuple[DataField, ...] | None:
         """The fields of a generated constructor."""
         raise NotImplementedError

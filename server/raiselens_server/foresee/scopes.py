@@ -7,6 +7,7 @@ function. Everything else is unknown.
 from __future__ import annotations
 
 import builtins
+import string
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.foresee.frames import Frame, Raising
@@ -53,6 +54,12 @@ FOLLOWED_TORCH: Final = (
 
 RULED: Final = frozenset({"torch.nn.Module", "torch.Tensor", "torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 """Classes of torch that the interpreter itself knows."""
+
+CONSTANTS: Final = {
+    f"string.{name}": Const(getattr(string, name))
+    for name in ("ascii_letters", "ascii_lowercase", "ascii_uppercase", "digits")
+}
+"""Constants of the standard library."""
 
 BUILTINS: Final = frozenset(vars(builtins))
 STATIC_DEPTH: Final = 5
@@ -237,6 +244,8 @@ class Scopes:
 
     def _find_named(self, dotted: str, importer: Module, run: Core) -> Value:
         head, _, name = dotted.rpartition(".")
+        if dotted in CONSTANTS:
+            return CONSTANTS[dotted]
         if head == "torch":
             dtype = dtypes.canonical(name)
             if dtype is not None:

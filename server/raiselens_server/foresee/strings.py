@@ -57,6 +57,8 @@ def device_text(device: Device) -> str:
 
 
 def _sequence(items: tuple[Value, ...], kind: str, source: str) -> Parts:
+    if kind == "dict":
+        return _mapping(items, source)
     opening, closing = {"tuple": ("(", ")"), "list": ("[", "]"), "torch.Size": ("torch.Size([", "])")}.get(
         kind, ("", "")
     )
@@ -71,6 +73,16 @@ def _sequence(items: tuple[Value, ...], kind: str, source: str) -> Parts:
         parts.append(",")
     parts.append(closing)
     return merge(parts)
+
+
+def _mapping(pairs: tuple[Value, ...], source: str) -> Parts:
+    parts: list[str | HolePart] = ["{"]
+    for index, pair in enumerate(pairs):
+        if not isinstance(pair, Seq):
+            return hole(source)
+        key, item = pair.items
+        parts.extend((", " if index else "", *repr_parts(key, "key"), ": ", *repr_parts(item, f"{source}[{index}]")))
+    return merge([*parts, "}"])
 
 
 def merge(parts: list[str | HolePart]) -> Parts:
