@@ -360,6 +360,8 @@ class Attributes(Core):
             case Derived(cls=cls):
                 return self._derived_attribute(value, cls, name)
             case Function(unit=unit):
+                # Who looks at these changes them: the function is not called as it was written.
+                unit.rewritten = unit.rewritten or name in {"__kwdefaults__", "__code__"}
                 if name in {"__name__", "__qualname__"}:
                     return Const(unit.name if name == "__name__" else unit.qualname)
                 return Unknown("function-attribute")
@@ -452,6 +454,10 @@ class Attributes(Core):
                     self.heap[receiver.uid] = InstanceObject((*kept, (name, value)), contents.exact, contents.open)
             case Callable(target=ModuleObject(module=module)):
                 self.patched.add((module.path, name))
+                self.escape(value)
+            case Callable(target=Function(unit=unit)):
+                unit.rewritten = unit.rewritten or name in {"__defaults__", "__kwdefaults__", "__code__"}
+                self.escape(receiver)
                 self.escape(value)
             case Callable(target=Class() as cls):
                 self.members(cls)[name] = Unknown("patched")

@@ -325,6 +325,8 @@ class Calls(Running):
     def invoke(self, function: Function, arguments: Arguments, frame: Frame, expr: Expr | None) -> Value:
         """Bind and run a function of followed source."""
         unit = function.unit
+        if unit.rewritten:
+            return self.not_followed(arguments, "rewritten")
         bound = self.bound(function, arguments, frame, expr)
         served = self.backend_of(function, arguments, frame) if unit.name == "get_backend" else None
         if served is not None:

@@ -83,7 +83,12 @@ class Frame:
 
 @dataclass(eq=False, slots=True)
 class Loop:
-    """A loop being run: the states at its `break`s and `continue`s."""
+    """A loop being run: the states at its `break`s and `continue`s.
+
+    `tests`: of a round of several that are run one by one, how many undecided tests the loop itself stands on.
+    """
+
+    tests: int | None = None
 
     breaks: list[tuple[dict[str, Value], dict[int, HeapObject]]] = field(default_factory=list)
     continues: list[tuple[dict[str, Value], dict[int, HeapObject]]] = field(default_factory=list)

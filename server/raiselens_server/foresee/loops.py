@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from raiselens_server.foresee.frames import Loop
 from raiselens_server.foresee.narrowing import Narrowing
 from raiselens_server.foresee.objects import Pending, kind_of
+from raiselens_server.foresee.scopes import BUILTINS
 from raiselens_server.source import ir
 from raiselens_server.source.bindings import bind_target, bound_by
 from raiselens_server.source.module import flatten
@@ -14,6 +15,8 @@ from raiselens_server.values import lattice
 from raiselens_server.values.lattice import Callable, Const, Ref, Unknown, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from raiselens_server.foresee.core import State
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.source.ir import Block, Expr, Stmt
@@ -56,6 +59,8 @@ class Loops(Narrowing):
         elif not loop.breaks:
             # An endless loop leaves by break, return or raise only; a raise on its first round is certain.
             return False
+        if not states:
+            return False
         self.restore(frame, self.join_states(states))
         self._havoc(body, frame)
         return True
@@ -86,7 +91,7 @@ class Loops(Narrowing):
         depth = len(frame.conditions)
         for item in items:
             self.assign(target, item, frame)
-            loop = Loop()
+            loop = Loop(tests=len(frame.tests))
             frame.loops.append(loop)
             ends = self.block(body, frame)
             frame.loops.pop()
@@ -168,21 +173,54 @@ class Loops(Narrowing):
 
 
 def _touched(statement: Stmt) -> list[str]:
-    """Names whose object a statement changes: `x.append(…)`, `x[i] = …`, `x.a += …`."""
+    """Names whose object a statement may change: `x.append(…)`, `x[i] = …`, `x.a += …`, `fill(x)`."""
     found: list[str] = []
     match statement[0]:
         case ir.ASSIGN:
             targets: tuple[Expr, ...] = statement[3]
         case ir.AUGMENTED | ir.ANNOTATED:
             targets = (statement[3],)
-        case ir.EXPRESSION if statement[3][0] == ir.CALL and statement[3][3][0] == ir.ATTRIBUTE:
-            targets = (statement[3][3],)
         case _:
             targets = ()
-    for target in targets:
-        base = target
-        while base[0] in {ir.ATTRIBUTE, ir.SUBSCRIPT}:
-            base = base[3]
-        if base is not target and base[0] == ir.NAME:
-            found.append(base[3])
+    found.extend(name for target in targets if (name := _holder(target)) is not None)
+    for call in _calls(_header(statement)):
+        function = call[3]
+        if function[0] == ir.NAME and function[3] in BUILTINS:
+            continue
+        handed = (*call[4], *(value for _, value in call[5]))
+        found.extend(argument[3] for argument in handed if argument[0] == ir.NAME)
+        holder = _holder(function)
+        if holder is not None:
+            found.append(holder)
     return found
+
+
+def _holder(target: Expr) -> str | None:
+    """The name at the root of attributes and items, None for a name itself."""
+    base = target
+    while base[0] in {ir.ATTRIBUTE, ir.SUBSCRIPT}:
+        base = base[3]
+    return base[3] if base is not target and base[0] == ir.NAME else None
+
+
+def _header(statement: Stmt) -> tuple[object, ...]:
+    """The parts of a statement that are no blocks: those are looked at statement by statement."""
+    match statement[0]:
+        case ir.IF | ir.WHILE | ir.WITH | ir.MATCH:
+            return (statement[3],)
+        case ir.FOR:
+            return statement[3:5]
+        case ir.TRY | ir.FUNCTION | ir.CLASS:
+            return ()
+        case _:
+            return statement[3:]
+
+
+def _calls(part: object) -> Iterator[Expr]:
+    stack: list[object] = [part]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, tuple) and current:
+            if current[0] == ir.CALL and len(current) == 6:
+                yield current
+            stack.extend(current)

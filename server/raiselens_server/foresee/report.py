@@ -19,10 +19,12 @@ from raiselens_server.error import (
 from raiselens_server.foresee import exceptions
 from raiselens_server.foresee.overriding import Overriding
 from raiselens_server.foresee.run import Run
+from raiselens_server.foresee.statements import ends_in_raise
 from raiselens_server.foresee.templates import message_template
 from raiselens_server.foresee.versions import for_other_versions
 from raiselens_server.source import ir
 from raiselens_server.source.bindings import names_read
+from raiselens_server.source.module import flatten
 from raiselens_server.values import dims, dtypes
 from raiselens_server.values.lattice import Const, Ref, Tensor, Text
 
@@ -81,6 +83,9 @@ class RootRun(Overriding, Run):
             return False
         if not all(self.lets_through(shield, cls, frame) for shield in frame.shields for cls in raising.classes):
             return False
+        if any(loop.tests is not None and len(frame.tests) > loop.tests for loop in frame.loops):
+            # Another round may be the one that goes this way.
+            return False
         level = self._blamed(raising)
         if level is None or not raising.class_name or not exceptions.reported(self.class_chain(raising.cls)):
             return False
@@ -105,6 +110,8 @@ class RootRun(Overriding, Run):
         # NotImplementedError says that a way is not there yet, which the one who wrote the call mostly knows.
         if raising.implicit is None and (raising.class_name == "NotImplementedError" or self._hands_over(raising)):
             return False
+        if below and _never_returns(below[0].frame):
+            return False
         if any(condition.derived for inner in below for condition in inner.conditions):
             return True
         if raising.implicit is None:
@@ -122,10 +129,28 @@ class RootRun(Overriding, Run):
         Such a helper is called in order to raise, with the message or the list of complaints as its argument.
         """
         test = raising.test
+        if test is not None and test[0] == ir.UNARY and test[3] == "not" and self._passes_on(raising):
+            test = test[4]
         if test is None or test[0] != ir.NAME or _is_matched(test, raising.levels[-1]):
             return False
         value = raising.variables.get(test[3])
+        if isinstance(value, Const) and isinstance(value.value, bool):
+            call = raising.levels[-2].node if len(raising.levels) > 1 else None
+            written = call is not None and call[0] == ir.CALL and any(_is_bool(argument) for argument in call[4])
+            return written and self._passes_on(raising)
         return isinstance(value, (Ref, Text)) or (isinstance(value, Const) and isinstance(value.value, str))
+
+    def _passes_on(self, raising: Raising) -> bool:
+        """Whether a guard raises with nothing but what it was handed: `check(False, "no such mode")`."""
+        guard = raising.levels[-1]
+        statement, function = guard.statement, guard.frame.function
+        if statement is None or statement[0] != ir.RAISE or statement[3] is None or function is None:
+            return False
+        raised = statement[3]
+        handed = {parameter.name for parameter in function.unit.parameters}
+        return bool(
+            raised[0] == ir.CALL and len(raised[4]) == 1 and raised[4][0][0] == ir.NAME and raised[4][0][3] in handed
+        )
 
     # What is said
 
@@ -259,6 +284,18 @@ def _is_matched(test: Expr, guard: Level) -> bool:
     function = guard.frame.function
     block = guard.frame.module.block if function is None else function.unit.code.block
     return any(statement[0] == ir.MATCH and statement[3] is test for statement in flatten(block))
+
+
+def _is_bool(expr: Expr) -> bool:
+    return expr[0] == ir.CONST and isinstance(expr[3], bool)
+
+
+def _never_returns(frame: Frame) -> bool:
+    """Whether a function can do nothing but raise: who calls it wants that."""
+    if frame.function is None:
+        return False
+    block = frame.function.unit.code.block
+    return ends_in_raise(block) and not any(statement[0] == ir.RETURN for statement in flatten(block))
 
 
 def deciding_site(value: Tensor, condition: str) -> tuple[Site | None, str]:

@@ -320,5 +320,13 @@ def exits(block: Block) -> bool:
     return last[0] == ir.WITH and exits(last[4])
 
 
+def ends_in_raise(block: Block) -> bool:
+    """Whether a block that is left at its end is left by a raise."""
+    if not block:
+        return False
+    last = block[-1]
+    return last[0] == ir.RAISE or (last[0] == ir.IF and ends_in_raise(last[4]) and ends_in_raise(last[5]))
+
+
 def _is_guard(block: Block) -> bool:
     return any(statement[0] == ir.RAISE for statement in block)

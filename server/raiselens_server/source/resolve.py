@@ -7,6 +7,7 @@ stubs. Answers are cached: a `Resolver` sees the disk as it was when it first lo
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -28,8 +29,10 @@ def package_root(path: str, stops: Collection[str] = ()) -> tuple[str, str]:
     stem = base[:-3] if base.endswith(".py") else base.removesuffix(".pyi")
     top, parts = folder, [] if stem == "__init__" else [stem]
     known = len(parts)
-    while folder not in stops and len(parts) - known <= MAX_GAP:
+    while len(parts) - known <= MAX_GAP:
         inside = os.path.isfile(os.path.join(folder, "__init__.py"))
+        if folder in stops and not inside:
+            break
         folder, name = os.path.split(folder)
         if not name.isidentifier():
             break
@@ -88,7 +91,11 @@ class Resolver:
     def find(self, dotted: str, roots: tuple[str, ...]) -> str | None:
         """The file of a module or package, None where it is not found (or is a namespace or extension module)."""
         relative = dotted.replace(".", os.sep)
+        standard = dotted.split(".", 1)[0] in sys.stdlib_module_names
         for root in roots:
+            if standard and self._in_root(root, "__init__") is not None:
+                # A module of a package goes by the package's name, whatever folder was named.
+                continue
             path = self._in_root(root, relative)
             if path is not None:
                 return path

@@ -66,6 +66,7 @@ class FunctionUnit:
     _body: Body | None = field(default=None, repr=False)
     derived: frozenset[str] | None = field(default=None, repr=False)
     nothing: bool | None = field(default=None, repr=False)
+    rewritten: bool = field(default=False, repr=False)
     read: frozenset[str] | None = field(default=None, repr=False)
     watch: set[FunctionUnit] | None = field(default=None, repr=False)
     """Where to note that what somebody keeps may depend on the body; for functions that may be edited."""
