@@ -32,11 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The findings of one file."""
+    """The findings of one file. `alone` as in `FileReport`."""
 
     file: str
     diagnoses: tuple[Diagnosis, ...]
     statistics: Statistics
+    alone: bool
 
 
 def check(project: Project, catalog: Catalog, path: str, text: str | None = None, *, repairs: bool = True) -> Checked:
@@ -46,7 +47,7 @@ def check(project: Project, catalog: Catalog, path: str, text: str | None = None
         Diagnosis(error, match_record(catalog, error), repairs_of(project, error) if repairs else ())
         for error in report.errors
     )
-    return Checked(report.file, diagnoses, report.statistics)
+    return Checked(report.file, diagnoses, report.statistics, report.alone)
 
 
 def match_record(catalog: Catalog, error: RaisedError) -> RecordMatch | None:

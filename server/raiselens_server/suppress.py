@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 UNUSED_IGNORE = "unused-ignore"
-_MARK = "raiselens:"
+MARK = "raiselens:"
 _DIRECTIVE = re.compile(r"#[ \t]*raiselens:[ \t]*ignore(?:\[([^\]\n]*)\])?(?![\w\[])")
 
 
@@ -41,7 +41,7 @@ class Ignore:
 
 def find_ignores(text: str) -> tuple[Ignore, ...]:
     """The ignore comments of Python source, in order; what only looks like one inside a string is none."""
-    if _MARK not in text:
+    if MARK not in text:
         return ()
     found = list(_DIRECTIVE.finditer(text))
     if not found:

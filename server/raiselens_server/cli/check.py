@@ -32,6 +32,7 @@ FORMATS = ("text", "json", "sarif", "github")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Files to leave out of walks, as in a .gitignore.")
 @where_options
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes (default: one for each core).")
+@click.option("--no-cache", is_flag=True, help="Take nothing from earlier checks, and keep nothing of this one.")
 @click.option("--statistics", is_flag=True, help="Tell how far foreseeing reached.")
 @click.option("--stdin-filename", metavar="FILE", help="The name that `-` goes by.")
 def command(
@@ -47,6 +48,7 @@ def command(
     extra_path: tuple[Path, ...],
     catalog: tuple[Path, ...],
     jobs: int | None,
+    no_cache: bool,
     statistics: bool,
     stdin_filename: str | None,
 ) -> int:
@@ -70,7 +72,9 @@ def command(
         "unsafe-fixes": unsafe_fixes,
     }
     plan = make_plan(paths, Where(python, extra_path, catalog), flags, _checked(exclude), data)
-    outcomes = list(check_all(plan.groups, plan.jobs, jobs))
+    # Repairs are worked out again and again on files that change meanwhile.
+    remember = not (no_cache or fix or diff)
+    outcomes = list(check_all(plan.groups, plan.jobs, jobs, remember=remember))
     repaired = repair_all(plan, outcomes, write=fix and not diff) if fix or diff else None
     unknown = _unknown_rules(plan, outcomes, flags["select"])
     report = Report(plan, outcomes, repaired, diff=diff, statistics=statistics, seconds=time.perf_counter() - began)

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -14,12 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raiselens_server.cli.failure import CommandError
+from raiselens_server.cli.memory import Found, Memory, Uses, counts_of, full_path
 from raiselens_server.cli.options import open_catalog
 from raiselens_server.cli.plan import STANDARD_INPUT
-from raiselens_server.diagnose import check
+from raiselens_server.diagnose import check, match_record
+from raiselens_server.error import Diagnosis
 from raiselens_server.foresee import Project, Statistics
 from raiselens_server.source.files import SourceError, read_source
-from raiselens_server.suppress import suppress
+from raiselens_server.suppress import MARK, suppress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from raiselens_catalog import Catalog
     from raiselens_server.cli.plan import Group, Job
     from raiselens_server.config import Settings
-    from raiselens_server.error import Diagnosis
 
 FEWEST_FOR_PROCESSES = 64
 """Below this many files a second process costs more than it saves."""
@@ -38,11 +40,15 @@ CHUNK = 48
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One file checked: its findings that the settings show, or why there are none."""
+    """One file checked: its findings that the settings show, or why there are none.
+
+    `found` is what a later check of the file may take as it is.
+    """
 
     file: str
     diagnoses: tuple[Diagnosis, ...] = ()
     statistics: Statistics | None = None
+    found: Found | None = None
     unreadable: str | None = None
     internal: str | None = None
 
@@ -53,6 +59,7 @@ class Checker:
     def __init__(self, groups: Sequence[Group]) -> None:
         self.groups = groups
         self._projects: dict[int, Project] = {}
+        self._told: Uses = {}
         self._catalogs: dict[tuple[Path, ...], Catalog] = {}
 
     def project(self, number: int) -> Project:
@@ -91,7 +98,44 @@ class Checker:
                 raise
             return Outcome(job.file, internal=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}")
         shown = visible_findings(self.groups[job.group].settings, path_of(job), source.text, checked.diagnoses)
-        return Outcome(job.file, shown, checked.statistics)
+        found = None
+        if job.source is None and source.is_plain:
+            found = Found(
+                tuple(each.error for each in checked.diagnoses),
+                tuple(each.repairs for each in checked.diagnoses),
+                counts_of(checked.statistics),
+                checked.alone,
+                MARK in source.text,
+            )
+        return Outcome(job.file, shown, checked.statistics, found)
+
+    def recall(self, job: Job, found: Found) -> Outcome:
+        """What an earlier check found in a file, as this one shows it."""
+        calls, resolved, reached, decided, undecided = found.counts
+        statistics = Statistics(calls, resolved, reached, decided, Counter(undecided))
+        if not found.errors and not found.marked:
+            return Outcome(job.file, (), statistics)
+        try:
+            text = read_source(job.file).text
+        except (OSError, SourceError):
+            return self.check(job)
+        diagnoses = tuple(
+            Diagnosis(error, match_record(self.catalog(job.group), error), repairs)
+            for error, repairs in zip(found.errors, found.repairs, strict=True)
+        )
+        shown = visible_findings(self.groups[job.group].settings, path_of(job), text, diagnoses)
+        return Outcome(job.file, shown, statistics)
+
+    def new_uses(self) -> Uses:
+        """Which files looked into which since this was last asked."""
+        new: Uses = {}
+        for project in self._projects.values():
+            for path, users in project.uses.items():
+                told = self._told.setdefault(path, set())
+                if len(users) > len(told):
+                    new.setdefault(path, set()).update(users - told)
+                    told |= users
+        return new
 
 
 def path_of(job: Job) -> str:
@@ -107,8 +151,39 @@ def visible_findings(
     return tuple(sorted(left, key=_position))
 
 
-def check_all(groups: Sequence[Group], jobs: Sequence[Job], processes: int | None) -> Iterator[Outcome]:
-    """Check every job, in order. Raises CommandError where a worker process died."""
+def check_all(
+    groups: Sequence[Group], jobs: Sequence[Job], processes: int | None, *, remember: bool = False
+) -> Iterator[Outcome]:
+    """Check every job, in order. Raises CommandError where a worker process died.
+
+    `remember`: what an earlier check found is taken where it still stands, and this one's results are kept.
+    """
+    memory = Memory.open(groups, jobs) if remember and all(job.source is None for job in jobs) else None
+    if memory is None:
+        yield from _check_all(groups, jobs, processes, {})
+        return
+    known = memory.found
+    paths = [full_path(job) for job in jobs]
+    waiting = [job for job, path in zip(jobs, paths, strict=True) if path not in known]
+    uses: Uses = {}
+    checker = Checker(groups)
+    checked = _check_all(groups, waiting, processes, uses) if waiting else iter(())
+    found: dict[str, Found] = {}
+    whole = True
+    for job, path in zip(jobs, paths, strict=True):
+        outcome = checker.recall(job, known[path]) if path in known else next(checked)
+        if outcome.found is not None:
+            found[path] = outcome.found
+        yield outcome
+    for _ in checked:
+        # The generator's end closes its processes.
+        whole = False
+    if whole and found:
+        memory.keep(jobs, found, uses)
+
+
+def _check_all(groups: Sequence[Group], jobs: Sequence[Job], processes: int | None, uses: Uses) -> Iterator[Outcome]:
+    """Check every job, in order; which files look into which is added to `uses`."""
     count = min(processes or _cores(), max(1, len(jobs)))
     if processes is None and len(jobs) < FEWEST_FOR_PROCESSES:
         count = 1
@@ -118,13 +193,16 @@ def check_all(groups: Sequence[Group], jobs: Sequence[Job], processes: int | Non
         checker.catalog(number)
     if count == 1:
         yield from map(checker.check, jobs)
+        uses.update(checker.new_uses())
         return
     size = max(1, min(CHUNK, len(jobs) // (4 * count)))
     chunks = [jobs[start : start + size] for start in range(0, len(jobs), size)]
     context = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
     with ProcessPoolExecutor(count, context, _start_worker, (groups,)) as executor:
         try:
-            for outcomes in executor.map(_check_chunk, chunks):
+            for outcomes, new in executor.map(_check_chunk, chunks):
+                for path, users in new.items():
+                    uses.setdefault(path, set()).update(users)
                 yield from outcomes
         except BrokenProcessPool as error:
             raise CommandError("check: a worker process died (out of memory?); try fewer with --jobs") from error
@@ -147,10 +225,10 @@ def _start_worker(groups: Sequence[Group]) -> None:
     _worker = Checker(groups)
 
 
-def _check_chunk(jobs: Sequence[Job]) -> list[Outcome]:
+def _check_chunk(jobs: Sequence[Job]) -> tuple[list[Outcome], Uses]:
     if _worker is None:
         raise RuntimeError("the pool did not start this process")
-    return [_worker.check(job) for job in jobs]
+    return [_worker.check(job) for job in jobs], _worker.new_uses()
 
 
 def _position(diagnosis: Diagnosis) -> tuple[int, int]:

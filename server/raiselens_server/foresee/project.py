@@ -28,7 +28,7 @@ from raiselens_server.values.ops import Ambient
 
 if TYPE_CHECKING:
     from collections.abc import Callable as Make
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from raiselens_server.error import RaisedError
     from raiselens_server.foresee.facts import Fact
@@ -51,13 +51,15 @@ _MAX_LOCAL: Final = 32
 class FileReport:
     """What foreseeing found in one file; every error's origin is `Foreseen`.
 
-    `followed` are the byte offsets of the calls in this file whose callee was run.
+    `followed` are the byte offsets of the calls in this file whose callee was run. `alone`: it depends on no other files
+    than those that it looks into, as `uses` tells; else the texts of others were compared.
     """
 
     file: str
     errors: tuple[RaisedError, ...]
     statistics: Statistics
     followed: frozenset[int] = frozenset()
+    alone: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +213,11 @@ class Project:
         finally:
             self._witness = previous
 
+    @property
+    def uses(self) -> Mapping[str, set[str]]:
+        """File → the files that looked into it so far."""
+        return self.scopes.uses
+
     def text_of(self, path: str) -> str | None:
         """The text of a file as this project sees it, None where it cannot be read."""
         module = self.scopes.module_at(os.path.abspath(path))
@@ -244,11 +251,13 @@ class Project:
         followed: set[int] = set()
         findings: dict[tuple[object, ...], Finding] = {}
         seen: set[tuple[int, int]] = set()
+        alone = True
         with module.tree_held():
             for key, start in self._roots(module):
                 known = None if clean is None else clean.get(key)
                 if known is None:
                     run = start()
+                    alone = alone and not run.compared
                     known = Clean(run.statistics, frozenset(run.seen), frozenset(run.followed), frozenset(run.visited))
                     if clean is not None and not run.findings and not run.compared:
                         clean[key] = known
@@ -263,7 +272,7 @@ class Project:
         kept = {f.error: f for f in findings.values() if f.call.frame.module.path == module.path}
         self._findings[module.path] = kept
         ordered = sorted(kept, key=lambda error: (error.frames[0].line, error.message))
-        return FileReport(path, tuple(ordered), statistics, frozenset(map(module.layout.offset, followed)))
+        return FileReport(path, tuple(ordered), statistics, frozenset(map(module.layout.offset, followed)), alone)
 
     # Roots
 

@@ -81,7 +81,7 @@ class Scopes:
         self.results: dict[tuple[str, object], Any] = {}
         self.visited: set[FunctionUnit] = set()
         """Functions that the value of a name depends on, or what is kept of a class."""
-        self._users: dict[str, set[str]] = {}
+        self.uses: dict[str, set[str]] = {}
         self.static: Run | None = None
         self.version: tuple[int, int] = (3, 11)
         self.is_whole: Callable_[[str], bool] = lambda _path: False
@@ -162,7 +162,7 @@ class Scopes:
         reached = {path}
         queue = [path]
         while queue:
-            for user in self._users.get(queue.pop(), ()):
+            for user in self.uses.get(queue.pop(), ()):
                 if user not in reached:
                     reached.add(user)
                     queue.append(user)
@@ -193,7 +193,7 @@ class Scopes:
         path = self.resolver.find(dotted, self.resolver.search_roots(importer.path))
         if path is None:
             return None
-        self._users.setdefault(path, set()).add(importer.path)
+        self.uses.setdefault(path, set()).add(importer.path)
         return self.module_at(path)
 
     def submodule(self, dotted: str, importer: Module) -> Value | None:
