@@ -1,8 +1,9 @@
 """Facts at a call, as the request's JSON gives them, made into numbers and values.
 
-A fact is `{"kind": "tensor", "dtype", "shape", "device", "contiguous"}`, `{"kind": "constant", "value"}`,
-`{"kind": "name", "name"}`, `{"kind": "sequence", "items", "is_tuple"}`, `{"kind": "object", "type", "arguments"}` or
-`{"kind": "unknown"}`. A size is a number, a linear form such as `2*bs + 1`, or null.
+A fact is `{"kind": "tensor", "dtype", "shape", "device", "contiguous", "strides", "requires_grad"}`, `{"kind": "constant",
+"value"}`, `{"kind": "size", "form"}`, `{"kind": "name", "name"}`, `{"kind": "sequence", "items", "is_tuple"}`,
+`{"kind": "mapping" | "namespace", "items": [[key, fact]]}` or `{"kind": "unknown"}`. A size is a number, a linear form such
+as `2*bs + 1`, or null.
 """
 
 from __future__ import annotations
@@ -48,28 +49,32 @@ def _terms(form: str) -> Iterator[tuple[int, str]]:
         at = term.end()
 
 
-def tensors_of(arguments: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Every tensor fact among the arguments, also those inside sequences and objects."""
-    for argument in arguments:
-        fact = argument["fact"]
+def all_facts(facts: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The facts, and all that they are made of."""
+    for fact in facts:
+        yield fact
         match fact["kind"]:
-            case "tensor":
-                yield fact
             case "sequence":
-                yield from tensors_of({"fact": item} for item in fact["items"])
-            case "object":
-                yield from tensors_of(fact["arguments"])
+                yield from all_facts(fact["items"])
+            case "mapping" | "namespace":
+                yield from all_facts(inner for _, inner in fact["items"])
             case _:
                 pass
 
 
-def numbers_for(arguments: Iterable[Mapping[str, Any]], sizes: Iterable[int] = _USUAL_SIZES) -> dict[str, int]:
-    """A small number for each symbol of the arguments' shapes: different ones while `sizes` lasts, then its last."""
+def tensors_of(bindings: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Every tensor fact among the bindings, also those inside other values."""
+    return (fact for fact in all_facts(b["fact"] for b in bindings) if fact["kind"] == "tensor")
+
+
+def numbers_for(bindings: Iterable[Mapping[str, Any]], sizes: Iterable[int] = _USUAL_SIZES) -> dict[str, int]:
+    """A small number for each symbol of the bindings' sizes: different ones while `sizes` lasts, then its last."""
     numbers: dict[str, int] = {}
     supply = list(sizes)
-    for fact in tensors_of(arguments):
-        for size in fact.get("shape") or ():
-            for name in symbols_of(size) if isinstance(size, str) else ():
+    for fact in all_facts(b["fact"] for b in bindings):
+        forms = [fact["form"]] if fact["kind"] == "size" else [*(fact.get("shape") or ()), *(fact.get("strides") or ())]
+        for form in forms:
+            for name in symbols_of(form) if isinstance(form, str) else ():
                 numbers.setdefault(name, supply[min(len(numbers), len(supply) - 1)])
     return numbers
 
@@ -88,10 +93,17 @@ def _size(size: str | int | None, numbers: Mapping[str, int]) -> int | None:
     return None if value is None else max(value, 0)
 
 
-def scatter_given(arguments: Iterable[Mapping[str, Any]], numbers: Mapping[str, int]) -> dict[str, Given]:
-    """What is known of the scatter's four arguments, by name. Devices are left out: the run chooses its own."""
+def strides_of(fact: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int, ...] | None:
+    """A tensor fact's strides in numbers, `None` where one is not known."""
+    strides = [_size(stride, numbers) for stride in fact.get("strides") or (None,)]
+    known = tuple(stride for stride in strides if stride is not None)
+    return known if len(known) == len(strides) else None
+
+
+def scatter_given(bindings: Iterable[Mapping[str, Any]], numbers: Mapping[str, int]) -> dict[str, Given]:
+    """What is known of the scatter's arguments, by parameter. Devices are left out: the run chooses its own."""
     return {
-        argument["name"]: Given(argument["fact"].get("dtype"), shape_of(argument["fact"], numbers))
-        for argument in arguments
-        if argument["name"] and argument["fact"]["kind"] == "tensor"
+        binding["param"]: Given(binding["fact"].get("dtype"), shape_of(binding["fact"], numbers))
+        for binding in bindings
+        if binding["param"] and binding["fact"]["kind"] == "tensor"
     }

@@ -16,9 +16,13 @@ def printed_class(error: BaseException) -> str:
     )
 
 
-def same_class(raised: str, predicted: str) -> bool:
-    """Whether two printed classes are the same one; a prediction without a module takes any module's."""
-    return raised == predicted or ("." not in predicted and raised.rpartition(".")[2] == predicted)
+def same_class(raised: str, predicted: str, *, own: bool = False) -> bool:
+    """Whether two printed classes are the same one; a prediction without a module takes any module's.
+
+    `own`: the class raised was defined by the program itself, whose module has another name when it is imported.
+    """
+    last = predicted.rpartition(".")[2]
+    return raised == predicted or (own and raised == last) or (last == predicted == raised.rpartition(".")[2])
 
 
 def same_message(raised: str, predicted: str, holes: Sequence[tuple[int, int]]) -> bool:

@@ -1,4 +1,4 @@
-"""Verify one request in this interpreter and print one JSON report.
+r"""Verify one request in this interpreter and print one JSON report.
 
     python -m raiselens_kernel.verify < request.json
 
@@ -6,7 +6,9 @@ The request is what `raiselens verify` sends:
 
     {"target": {"kind": "scatter"} | {"kind": "finding", "callee": "pkg.mod.function", "scatter": true,
                 "predicted": {"class": "TypeError", "message": "…", "holes": [[start, end]]},
-                "arguments": [{"name": "pool_out", "fact": {…}}], "repaired": null | […]},
+                "call": null | {"imports": ["from lib import f"], "bindings": [{"name": "x", "fact": {…}, "param": "x"}],
+                                "before": "f(x)\n", "after": null | "f(x.long())\n"},
+                "repair": null | "its title", "notes": ["what could not be built, and why"]},
      "devices": ["auto"], "extra_paths": [], "seed": null}
 
 This process imports no torch: each stage runs in one of its own, so that a fault in one is an answer here. Exit
@@ -64,30 +66,24 @@ def verify(request: dict[str, Any]) -> dict[str, Any]:
     request = {**request, "seed": request["seed"] if request.get("seed") is not None else fresh_seed()}
     target = request["target"]
     is_scatter = target["kind"] == "scatter" or target["scatter"]
-
     where = [_info(device, probe["devices"]) for device in devices] if on_gpu else []
+    notes: list[str] = list(target.get("notes", []))
+    compiling = start("compile", request, device="cpu", interpreted=False) if is_scatter and not on_gpu else None
     runs: list[dict[str, Any]] = []
-    notes: list[str] = []
-    compiled: list[str] = []
-    timing = None
-    programs: dict[str, str] = {}
-
-    compiling = None
-    if is_scatter and not on_gpu:
-        compiling = start("compile", request, device="cpu", interpreted=False)
-    if target["kind"] == "finding" and target["callee"]:
-        _say(f"running {target['callee']}")
-        found = start("installed", request, device=devices[0], interpreted=not on_gpu).result()
-        run, more = _installed(target["callee"], found)
-        notes += more
-        if run is not None:
-            programs = run.pop("programs", {})
-            runs.append(run)
-    if is_scatter:
-        _say(f"running the bundled scatter on {', '.join(info['name'] for info in where) or INTERPRETER_NAME}")
-        runs.append(_bundled(request, devices))
+    if target.get("call") is not None:
+        runs += _runs_of_call(request, devices[0], interpreted=not on_gpu, notes=notes)
+    if is_scatter and not any(run["target"] == BUNDLED for run in runs):
+        runs.append(
+            {"target": BUNDLED, **_answer(start("scatter-before", request, device=devices[0], interpreted=not on_gpu))}
+        )
     if not runs:
         raise CannotRunError("not-possible", "; ".join(notes) or "the finding names no function to run")
+    scatter = None
+    if is_scatter:
+        _say(f"running the bundled scatter on {', '.join(info['name'] for info in where) or INTERPRETER_NAME}")
+        scatter = _scatter_cases(request, devices)
+    compiled: list[str] = []
+    timing = None
     if compiling is not None:
         _say("compiling for GPUs that are not here")
         answer = _answer(compiling)
@@ -96,25 +92,52 @@ def verify(request: dict[str, Any]) -> dict[str, Any]:
     elif is_scatter:
         compiled = sorted({info["arch"] for info in where})
         _say("timing")
-        answer = _answer(start("timing", request, device=devices[0], interpreted=False))
-        timing = answer["timing"]
-    before, after = _before(runs), _after(runs)
-    parts = [part for part in (before and before["as_predicted"], after and after["ok"]) if part is not None]
+        timing = _answer(start("timing", request, device=devices[0], interpreted=False))["timing"]
+    before, after = _before(runs), after_of(runs, scatter, alone=target["kind"] == "scatter")
+    parts = [before and before["as_predicted"], after and after["ok"], scatter and scatter["ok"]]
+    known = [part for part in parts if part is not None]
+    programs: dict[str, str] = next((run["programs"] for run in runs if run.get("programs")), {})
     return {
         "schema": 1,
-        "ok": bool(parts) and all(parts) and (compiling is None or bool(compiled)),
+        "ok": bool(known) and all(known) and (compiling is None or bool(compiled)),
         "device": _device(where),
         "versions": probe["versions"],
         "before": before,
         "after": after,
+        "repair": target.get("repair") if after is not None else None,
+        "scatter": scatter,
         "compiled": compiled,
         "timing": timing,
         "target": [run["target"] for run in runs],
-        "runs": runs,
-        "notes": notes,
+        "runs": [{key: value for key, value in run.items() if key != "programs"} for run in runs],
+        "notes": list(dict.fromkeys(notes)),
         "seed": request["seed"],
         **({"programs": programs} if programs else {}),
     }
+
+
+def _runs_of_call(request: dict[str, Any], device: str, *, interpreted: bool, notes: list[str]) -> list[dict[str, Any]]:
+    """The user's call with the functions that are installed; of the scatter's launcher, with the bundled one too."""
+    target = request["target"]
+    stages = [(target["callee"], False), *([(BUNDLED, True)] if target["scatter"] else [])]
+    runs = []
+    for name, bundled in stages:
+        _say(f"running {name}")
+        asked = {**request, "bundled": bundled}
+        result = start("call", asked, device=device, interpreted=interpreted).result()
+        if isinstance(result, Died) and target["call"]["after"] is not None:
+            # Which of the two it was: the call as it stands is asked for alone.
+            notes.append(f"the repaired call was not shown to run: {result.reason}")
+            alone = {**target, "call": {**target["call"], "after": None}}
+            result = start("call", {**asked, "target": alone}, device=device, interpreted=interpreted).result()
+        match result:
+            case Died(reason):
+                notes.append(f"{name} was not run: {reason}")
+            case Answered(answer):
+                notes += answer.pop("notes", [])
+                if answer:
+                    runs.append({"target": name, **answer})
+    return runs
 
 
 def _devices(asked: list[str], present: list[dict[str, str]]) -> list[str]:
@@ -146,14 +169,17 @@ def _device(where: list[dict[str, str]]) -> dict[str, str]:
     return {"kind": "cuda", "name": ", ".join(info["name"] for info in where)}
 
 
-def _bundled(request: dict[str, Any], devices: list[str]) -> dict[str, Any]:
-    interpreted = devices == ["cpu"]
-    before = start("scatter-before", request, device=devices[0], interpreted=interpreted)
+def _scatter_cases(request: dict[str, Any], devices: list[str]) -> dict[str, Any]:
+    """The bundled scatter against the reference, its cases shared out over the devices."""
     shares = [
-        start("scatter-after", {**request, "share": share, "of": len(devices)}, device=device, interpreted=interpreted)
+        start(
+            "scatter-after",
+            {**request, "share": share, "of": len(devices)},
+            device=device,
+            interpreted=devices == ["cpu"],
+        )
         for share, device in enumerate(devices)
     ]
-    run = {"target": BUNDLED, **_answer(before)}
     parts = []
     for share in shares:
         match share.result():
@@ -161,16 +187,7 @@ def _bundled(request: dict[str, Any], devices: list[str]) -> dict[str, Any]:
                 parts.append(answer["after"])
             case Died(reason):
                 parts.append({"ok": False, "cases": 0, "mismatches": 1, "worst": reason})
-    return {**run, "after": _added(parts)}
-
-
-def _installed(callee: str, result: Answered | Died) -> tuple[dict[str, Any] | None, list[str]]:
-    match result:
-        case Died(reason):
-            return None, [f"{callee} was not run: {reason}"]
-        case Answered(answer):
-            notes = answer.pop("notes", [])
-            return ({"target": callee, **answer} if answer else None), notes
+    return _added(parts)
 
 
 def _before(runs: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -179,8 +196,11 @@ def _before(runs: list[dict[str, Any]]) -> dict[str, Any] | None:
     return (failed or outcomes or [None])[0]
 
 
-def _after(runs: list[dict[str, Any]]) -> dict[str, Any] | None:
+def after_of(runs: list[dict[str, Any]], scatter: dict[str, Any] | None, *, alone: bool) -> dict[str, Any] | None:
+    """The repaired call in every run of it; the scatter's own cases count where they are what was asked for, or beside it."""
     outcomes = [run["after"] for run in runs if run.get("after")]
+    if alone or outcomes:
+        outcomes += [scatter] if scatter is not None else []
     return _added(outcomes) if outcomes else None
 
 

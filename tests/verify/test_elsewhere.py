@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from raiselens_server.verify import (
-    Argument,
+    Binding,
+    Call,
     FailureKind,
     FindingTarget,
     Predicted,
@@ -37,7 +38,7 @@ pytestmark = [
     pytest.mark.skipif(SSHD is None or shutil.which("ssh") is None, reason="no OpenSSH server and client here"),
 ]
 
-ANY = FindingTarget("torch.matmul", Predicted("RuntimeError", ""), (Argument(None, TensorFact("float32", (2, 3))),))
+ANY = FindingTarget("torch.matmul", Predicted("RuntimeError", ""), Call(("import torch",), (), "torch.matmul(1, 2)\n"))
 
 
 def key(path: Path) -> Path:
@@ -92,12 +93,13 @@ def test_nothing_but_a_python_with_torch_is_needed_on_the_other_side(ssh: str, t
         "def f(x):\n    assert x.dim() == 2, f'x must be 2-D, got {x.dim()}-D'\n",
         encoding="utf-8",
     )
-    target = FindingTarget(
-        "theirs.f",
-        Predicted("AssertionError", "x must be 2-D, got 1-D"),
-        arguments=(Argument("x", TensorFact("float32", ("n",))),),
-        repaired=(Argument("x", TensorFact("float32", (1, "n"))),),
+    call = Call(
+        ("from theirs import f",),
+        (Binding("x", TensorFact("float32", ("n",))),),
+        "f(x)\n",
+        "f(x.unsqueeze(0))\n",
     )
+    target = FindingTarget("theirs.f", Predicted("AssertionError", "x must be 2-D, got 1-D"), call, "Add a dimension")
     steps: list[str] = []
     report = run_verify(
         VerifyRequest(target, extra_paths=(str(tmp_path),)),
@@ -120,7 +122,7 @@ def test_cancelling_ends_what_runs_on_the_other_side(ssh: str, tmp_path: Path):
         "def f(x):\n    time.sleep(600)\n",
         encoding="utf-8",
     )
-    target = FindingTarget("marker.f", Predicted("TypeError", "x"), (Argument("x", TensorFact("float32", (1,))),))
+    target = FindingTarget("marker.f", Predicted("TypeError", "x"), Call(("from marker import f",), (), "f(1)\n"))
     cancel = threading.Event()
     there = tmp_path / "pid-there"
 

@@ -10,19 +10,22 @@ from raiselens_kernel.facts import evaluate, numbers_for
 from raiselens_kernel.messages import printed_class, same_class, same_message
 from raiselens_kernel.programs import UnbuildableError, guesses, program
 from raiselens_server.values import dims
-from raiselens_server.values.lattice import Const, Device, DType, Int, Named, Opaque, Seq, Tensor, Unknown
+from raiselens_server.values.lattice import Const, Device, DType, Int, Named, Opaque, Seq, Tensor
 from raiselens_server.verify import (
-    Argument,
+    Binding,
+    Call,
     ConstantFact,
+    Fact,
+    MappingFact,
     NameFact,
-    ObjectFact,
+    NamespaceFact,
     SequenceFact,
+    SizeFact,
     TensorFact,
     UnknownFact,
-    arguments_from,
     fact_from,
 )
-from raiselens_server.verify.wire import encode_arguments
+from raiselens_server.verify.wire import encode_call
 
 
 @pytest.mark.parametrize(
@@ -56,10 +59,16 @@ def test_a_hole_stands_for_any_text(predicted: str, raised: str, *, agrees: bool
         ("torch.OutOfMemoryError", "torch.cuda.OutOfMemoryError", False),
         ("MyTypeError", "TypeError", False),
         ("", "TypeError", False),
+        ("ShapeError", "main.ShapeError", False),
     ],
 )
 def test_classes_compare_as_printed(raised: str, predicted: str, *, agrees: bool):
     assert same_class(raised, predicted) is agrees
+
+
+def test_a_class_of_the_program_itself_has_another_module_there():
+    assert same_class("ShapeError", "main.ShapeError", own=True)
+    assert not same_class("OtherError", "main.ShapeError", own=True)
 
 
 def test_builtin_classes_are_printed_without_a_module():
@@ -76,79 +85,94 @@ def test_a_form_has_the_value_of_its_symbols(form: str, value: int | None):
 
 
 def test_one_symbol_is_one_number_and_two_are_two():
-    arguments = encode_arguments(
-        (Argument("a", TensorFact("int64", ("bs", "n"))), Argument("b", TensorFact("int64", ("bs + 1",))))
-    )
-    assert numbers_for(arguments) == {"bs": 3, "n": 5}
+    bindings = encode_call(
+        Call(
+            (),
+            (
+                Binding("a", TensorFact("int64", ("bs", "n"))),
+                Binding("b", TensorFact("int64", ("bs + 1",))),
+                Binding("c", SizeFact("2*k")),
+            ),
+            "",
+        )
+    )["bindings"]
+    assert numbers_for(bindings) == {"bs": 3, "n": 5, "k": 6}
 
 
-def written(*arguments: Argument, qualname: str = "f") -> str:
-    """The program for a call, without its docstring and imports."""
-    encoded = encode_arguments(arguments)
-    text = program("lib.ops", qualname, encoded, next(guesses(encoded)), device="cuda:0", title="t")
+def bound(fact: Fact, guess: int = 0) -> str:
+    """What is written for a value that is called `x`, with one of the guesses."""
+    call = encode_call(Call((), (Binding("x", fact),), "f(x)\n"))
+    text = program(call, call["before"], list(guesses(call["bindings"]))[guess], device="cuda:0", title="t").text
     ast.parse(text)
-    return text.partition(f"import {qualname.partition('.')[0]}\n\n")[2]
+    return text.partition("\nx = ")[2].removesuffix("\nf(x)\n")
 
 
-PROGRAMS = {
-    "a tensor by name": (
-        (Argument("x", TensorFact("float16", ("n", 8))),),
-        'x = torch.ones((3, 8), dtype=torch.float16, device="cuda:0")\nf(x=x)\n',
-    ),
+WRITTEN = {
+    "a tensor": (TensorFact("float16", ("n", 8)), 'torch.ones((3, 8), dtype=torch.float16, device="cuda:0")'),
     "integers are zeros": (
-        (Argument("index", TensorFact("int64", (4,), "cpu")),),
-        'index = torch.zeros((4,), dtype=torch.int64, device="cpu")\nf(index=index)\n',
+        TensorFact("int64", (4,), "cpu"),
+        'torch.zeros((4,), dtype=torch.int64, device="cpu")',
+    ),
+    "a square can be inverted": (
+        TensorFact("float32", (3, 3)),
+        'torch.eye(3, dtype=torch.float32, device="cuda:0")',
     ),
     "the run's own GPU stands for any": (
-        (Argument("x", TensorFact("int32", (), "cuda")), Argument("y", TensorFact("int32", (), "cuda:1"))),
-        (
-            'x = torch.zeros((), dtype=torch.int32, device="cuda:0")\n'
-            'y = torch.zeros((), dtype=torch.int32, device="cuda:1")\nf(x=x, y=y)\n'
-        ),
+        TensorFact("int32", (), "cuda"),
+        'torch.zeros((), dtype=torch.int32, device="cuda:0")',
+    ),
+    "but not for another one": (
+        TensorFact("int32", (), "cuda:1"),
+        'torch.zeros((), dtype=torch.int32, device="cuda:1")',
     ),
     "not contiguous": (
-        (Argument("x", TensorFact("float32", (4, 128), None, contiguous=False)),),
-        'x = torch.ones((128, 4), dtype=torch.float32, device="cuda:0").transpose(-1, -2)\nf(x=x)\n',
+        TensorFact("float32", (4, 128), None, contiguous=False),
+        'torch.ones((128, 4), dtype=torch.float32, device="cuda:0").transpose(-1, -2)',
     ),
-    "literals and names": (
-        (
-            Argument(None, ConstantFact("sum")),
-            Argument("eps", ConstantFact(1e-5)),
-            Argument("dtype", NameFact("torch.float16")),
-            Argument("shape", SequenceFact((ConstantFact(2),), is_tuple=True)),
-        ),
-        "dtype = torch.float16\nf('sum', eps=1e-05, dtype=dtype, shape=(2,))\n",
+    "strides": (
+        TensorFact("float32", (4, 2), None, strides=(1, 4)),
+        'torch.ones((8,), dtype=torch.float32, device="cuda:0").as_strided((4, 2), (1, 4))',
     ),
-    "an object": (
-        (
-            Argument(
-                None, ObjectFact("torch.nn.Linear", (Argument(None, ConstantFact(4)), Argument(None, ConstantFact(2))))
-            ),
-        ),
-        "argument_0 = torch.nn.Linear(4, 2)\nf(argument_0)\n",
+    "strides that say nothing new": (
+        TensorFact("float32", (4, 2), None, strides=(2, 1)),
+        'torch.ones((4, 2), dtype=torch.float32, device="cuda:0")',
     ),
-    "what is not known keeps its default": ((Argument("x", ConstantFact(1)), Argument("y", UnknownFact())), "f(x=1)\n"),
+    "a gradient": (
+        TensorFact("float32", (2,), requires_grad=True),
+        'torch.ones((2,), dtype=torch.float32, device="cuda:0").requires_grad_()',
+    ),
+    "a literal": (ConstantFact("sum"), "'sum'"),
+    "a size": (SizeFact("2*bs + 1"), "7"),
+    "a name": (NameFact("torch.float16"), "torch.float16"),
+    "a tuple of one": (SequenceFact((ConstantFact(2),), is_tuple=True), "(2,)"),
+    "a dict": (MappingFact((("k", SequenceFact((ConstantFact(1),))),)), "{'k': [1]}"),
+    "an object": (NamespaceFact((("eps", ConstantFact(1e-5)),)), "types.SimpleNamespace(eps=1e-05)"),
+    "what is not known": (UnknownFact(), "None  # not known"),
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_facts_are_written_as_the_call(name: str):
-    arguments, expected = PROGRAMS[name]
-    assert written(*arguments) == expected
+@pytest.mark.parametrize("name", WRITTEN)
+def test_facts_are_written_as_values(name: str):
+    fact, expected = WRITTEN[name]
+    assert bound(fact) == expected
 
 
-def test_a_constructor_is_called_by_its_class():
-    assert written(Argument("n", ConstantFact(1)), qualname="Norm.__init__") == "Norm(n=1)\n"
+def test_what_is_not_known_is_guessed_in_several_ways():
+    assert [bound(UnknownFact(), guess) for guess in range(3)] == [
+        "None  # not known",
+        "8  # not known",
+        'torch.ones((8,), dtype=torch.float32, device="cuda:0")  # not known',
+    ]
 
 
-def test_an_unknown_positional_argument_cannot_be_made_up():
-    with pytest.raises(UnbuildableError, match="nothing is known of argument 1"):
-        written(Argument(None, UnknownFact()))
+def test_where_all_is_known_nothing_is_guessed():
+    call = encode_call(Call((), (Binding("x", TensorFact("int64", (4,))),), "f(x)\n"))
+    assert len(list(guesses(call["bindings"]))) == 1
 
 
 def test_a_tensor_too_large_to_be_tried_is_refused():
     with pytest.raises(UnbuildableError, match="larger than what is tried"):
-        written(Argument("x", TensorFact("float32", (1 << 20, 1 << 20))))
+        bound(TensorFact("float32", (1 << 20, 1 << 20)))
 
 
 BATCH = dims.Symbol("bs", 7)
@@ -171,7 +195,7 @@ VALUES = {
         SequenceFact((ConstantFact(1), ConstantFact(2)), is_tuple=True),
     ),
     "a list": (Seq((Const(1),), "list"), SequenceFact((ConstantFact(1),))),
-    "an int that is only a form": (Int(dims.of_symbol(BATCH)), UnknownFact()),
+    "an int that is only a form": (Int(dims.of_symbol(BATCH)), SizeFact("1*s7")),
     "an instance": (Opaque("torch.Generator"), UnknownFact()),
 }
 
@@ -180,10 +204,3 @@ VALUES = {
 def test_abstract_values_become_facts(name: str):
     value, expected = VALUES[name]
     assert fact_from(value) == expected
-
-
-def test_arguments_keep_their_places():
-    assert arguments_from([Const(1)], {"x": Unknown("parameter")}) == (
-        Argument(None, ConstantFact(1)),
-        Argument("x", UnknownFact()),
-    )

@@ -14,23 +14,25 @@ from pathlib import Path
 
 import pytest
 
-from raiselens_server.error import Foreseen, Frame, Hole, Place, RaisedError, Severity, Span
+from raiselens_kernel.verify import after_of
+from raiselens_server.error import Hole
 from raiselens_server.present.styled import plain
 from raiselens_server.present.verification import report_text
 from raiselens_server.verify import (
     After,
-    Argument,
-    ConstantFact,
+    Binding,
+    Call,
     DeviceKind,
     FailureKind,
     FindingTarget,
     Predicted,
     ScatterTarget,
+    SizeFact,
     TensorFact,
+    UnknownFact,
     VerifyFailure,
     VerifyReport,
     VerifyRequest,
-    finding_target,
     run_verify,
     transport,
 )
@@ -139,8 +141,12 @@ def request(library: Path, target: FindingTarget) -> VerifyRequest:
     return VerifyRequest(target, extra_paths=(str(library),))
 
 
-def x_and_weight(weight: tuple[str | int, ...]) -> tuple[Argument, ...]:
-    return (Argument("x", TensorFact("float32", ("n", "2*h"))), Argument("weight", TensorFact("float32", weight)))
+def call_of(function: str, *bindings: Binding, before: str, after: str | None = None, module: str = "mylib") -> Call:
+    return Call((f"from {module} import {function}",), bindings, before + "\n", None if after is None else after + "\n")
+
+
+def tensor(name: str, *shape: str | int, dtype: str = "float32") -> Binding:
+    return Binding(name, TensorFact(dtype, shape))
 
 
 @needs_torch
@@ -148,12 +154,13 @@ def test_any_function_is_called_before_and_after_with_sizes_that_fit(library: Pa
     exprs = ("x.shape[-1]", "weight.shape[0]")
     message = "weight must hold {x.shape[-1]} values, got {weight.shape[0]}"
     holes = tuple(Hole(message.index("{" + expr), message.index("{" + expr) + len(expr) + 2, expr) for expr in exprs)
-    target = FindingTarget(
-        "mylib.normalise",
-        Predicted("ValueError", message, holes),
-        arguments=x_and_weight(("2*h + 1",)),
-        repaired=x_and_weight(("2*h",)),
+    call = Call(
+        ("import torch", "from mylib import normalise"),
+        (tensor("x", "n", "2*h"), Binding("h", SizeFact("h"))),
+        "normalise(x, torch.ones(2 * h + 1))\n",
+        "normalise(x, torch.ones(2 * h))\n",
     )
+    target = FindingTarget("mylib.normalise", Predicted("ValueError", message, holes), call, "Make it shorter")
     report = verified(request(library, target))
     assert report.exit_code == 0
     assert report.target == ("mylib.normalise",)
@@ -163,86 +170,201 @@ def test_any_function_is_called_before_and_after_with_sizes_that_fit(library: Pa
     assert report.after == After(ok=True, cases=1, mismatches=0, compared=False)
     assert report.summary == "run in the CPU interpreter; not run on a GPU"
     assert "after: ran; there is no reference to compare with\n" in plain(report_text(report))
-    assert report.programs["before"].endswith("normalise(x=x, weight=weight)\n")
-    compile(report.programs["after"], "after", "exec")
+    assert report.repair == "Make it shorter"
+    assert report.programs["before"].endswith("h = 5\nnormalise(x, torch.ones(2 * h + 1))\n")
+    assert report.programs["after"].endswith("normalise(x, torch.ones(2 * h))\n")
+    for program in report.programs.values():
+        compile(program, "program", "exec")
 
 
 @needs_torch
-def test_a_repair_that_does_not_help_is_a_failed_verification(library: Path):
-    target = FindingTarget(
-        "mylib.normalise",
-        Predicted("ValueError", "weight must hold 4 values, got 5"),
-        arguments=(Argument("x", TensorFact("float32", (2, 4))), Argument("weight", TensorFact("float32", (5,)))),
-        repaired=(Argument("x", TensorFact("float32", (2, 4))), Argument("weight", TensorFact("float32", (3,)))),
+@pytest.mark.parametrize("name", ["before", "after"])
+def test_a_program_runs_when_it_is_pasted(library: Path, name: str):
+    call = call_of(
+        "normalise",
+        tensor("x", 2, 4),
+        tensor("weight", 5),
+        before="normalise(x, weight)",
+        after="normalise(x, weight[:4])",
     )
-    report = verified(request(library, target))
-    assert report.exit_code == 1
-    assert report.after is not None
-    assert report.after.worst == "the repaired call raised ValueError: weight must hold 4 values, got 3"
+    target = FindingTarget(
+        "mylib.normalise", Predicted("ValueError", "weight must hold 4 values, got 5"), call, "Cut it"
+    )
+    pasted = library / "pasted.py"
+    pasted.write_text(verified(request(library, target)).programs[name], encoding="utf-8")
+    ran = subprocess.run([sys.executable, str(pasted)], capture_output=True, text=True, check=False)
+    ended = ran.stderr.strip().splitlines()[-1:] == ["ValueError: weight must hold 4 values, got 5"]
+    assert (ended, ran.returncode) == ((True, 1) if name == "before" else (False, 0)), ran.stderr
 
 
 @needs_torch
 @pytest.mark.parametrize(
-    ("callee", "predicted", "argument", "raised"),
+    ("after", "worst"),
     [
-        # The library prints what looks like a report; only the last line of our own counts.
-        ("mylib.noisy", "x must be float16, got torch.float32", TensorFact("float32", (2,)), True),
-        ("mylib.noisy", "x must be float16, got torch.int64", TensorFact("float32", (2,)), False),
+        ("normalise(x, weight[:3])", "the repaired call raised ValueError: weight must hold 4 values, got 3"),
+        ("normalise(x, weight)", "the repaired call raised ValueError: weight must hold 4 values, got 5"),
     ],
 )
-def test_before_is_compared_word_for_word(
-    library: Path, callee: str, predicted: str, argument: TensorFact, *, raised: bool
-):
-    target = FindingTarget(callee, Predicted("TypeError", predicted), arguments=(Argument("x", argument),))
+def test_a_repair_that_does_not_help_is_a_failed_verification(library: Path, after: str, worst: str):
+    call = call_of("normalise", tensor("x", 2, 4), tensor("weight", 5), before="normalise(x, weight)", after=after)
+    target = FindingTarget(
+        "mylib.normalise", Predicted("ValueError", "weight must hold 4 values, got 5"), call, "Cut it"
+    )
+    report = verified(request(library, target))
+    assert report.exit_code == 1
+    assert report.after is not None
+    assert report.after.worst == worst
+
+
+@needs_torch
+def test_another_error_of_made_up_values_proves_nothing(library: Path):
+    call = call_of(
+        "normalise",
+        tensor("x", 2, 4),
+        tensor("weight", 5),
+        before="normalise(x, weight)",
+        after="normalise(x, weight.gone)",
+    )
+    target = FindingTarget(
+        "mylib.normalise", Predicted("ValueError", "weight must hold 4 values, got 5"), call, "Cut it"
+    )
+    report = verified(request(library, target))
+    assert report.exit_code == 0
+    assert report.after is None
+    assert report.notes == (
+        (
+            "the repaired call was not shown to run: with made-up values it raised "
+            "AttributeError: 'Tensor' object has no attribute 'gone'"
+        ),
+    )
+
+
+@needs_torch
+def test_a_repaired_call_that_kills_its_process_proves_nothing(library: Path):
+    call = call_of(
+        "normalise",
+        tensor("x", 2, 4),
+        tensor("weight", 5),
+        before="normalise(x, weight)",
+        after="import mylib; mylib.vanish(x)",
+    )
+    target = FindingTarget(
+        "mylib.normalise", Predicted("ValueError", "weight must hold 4 values, got 5"), call, "Cut it"
+    )
+    report = verified(request(library, target))
+    assert report.before is not None
+    assert report.before.as_predicted
+    assert report.after is None
+    assert report.notes == ("the repaired call was not shown to run: call was killed by SIGSEGV",)
+
+
+@needs_torch
+def test_what_is_not_known_is_tried_until_the_error_comes(library: Path):
+    call = call_of("noisy", Binding("x", UnknownFact()), before="noisy(x)")
+    target = FindingTarget("mylib.noisy", Predicted("TypeError", "x must be float16, got torch.float32"), call)
+    report = verified(request(library, target))
+    assert report.exit_code == 0
+    assert "x = torch.ones((8,), dtype=torch.float32" in report.programs["before"]
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("predicted", "raised"),
+    [
+        # The library prints what looks like a report; only the last line of our own counts.
+        ("x must be float16, got torch.float32", True),
+        ("x must be float16, got torch.int64", False),
+    ],
+)
+def test_before_is_compared_word_for_word(library: Path, predicted: str, *, raised: bool):
+    target = FindingTarget(
+        "mylib.noisy",
+        Predicted("TypeError", predicted),
+        call_of("noisy", tensor("x", 2), before="noisy(x)"),
+        notes=("no repair to verify",),
+    )
     report = verified(request(library, target))
     assert report.before is not None
     assert report.before.as_predicted is raised
     assert report.after is None
     assert report.exit_code == (0 if raised else 1)
-    assert report.notes == (("there is no repair, so nothing was run after it",) if raised else ())
+    assert report.notes == ("no repair to verify",)
 
 
 @needs_torch
 def test_a_module_is_loaded_without_its_package_where_that_does_not_import(library: Path):
     target = FindingTarget(
-        "halfway.inner.f", Predicted("AssertionError", "n is 0"), arguments=(Argument("n", ConstantFact(0)),)
+        "halfway.inner.f",
+        Predicted("AssertionError", "n is 0"),
+        call_of("f", module="halfway.inner", before="f(n=0)"),
     )
     report = verified(request(library, target))
     assert report.exit_code == 0
     assert report.notes[0] == (
         "halfway does not import here (ModuleNotFoundError: No module named 'no_such_dependency'); "
-        "halfway.inner was loaded without its packages' __init__"
+        "its packages were loaded without their __init__"
     )
 
 
 @needs_torch
+def test_a_device_that_the_source_names_means_the_cpu_where_there_is_no_gpu(library: Path):
+    call = Call(
+        ("import torch", "from mylib import noisy"),
+        (),
+        "x = torch.zeros(2, device='cuda').to(device='cuda:0', dtype=torch.float64).cuda()\nnoisy(x)\n",
+    )
+    target = FindingTarget("mylib.noisy", Predicted("TypeError", "x must be float16, got torch.float64"), call)
+    assert verified(replace(request(library, target), devices=("cpu",))).exit_code == 0
+
+
+@needs_torch
 @pytest.mark.parametrize(
-    ("callee", "arguments", "reason"),
+    ("target", "reason"),
     [
-        ("no_such.f", (Argument("x", ConstantFact(1)),), "no_such.f was not run: no module named 'no_such'"),
-        ("mylib.normalise", (), "mylib.normalise was not run: nothing is known of its arguments"),
-        ("mylib.gone", (Argument("x", ConstantFact(1)),), "module 'mylib' has no attribute 'gone'"),
         (
-            "mylib.vanish",
-            (Argument("x", ConstantFact(1)),),
-            "mylib.vanish was not run: installed was killed by SIGSEGV",
+            FindingTarget("no_such.f", Predicted("TypeError", "x"), call_of("f", module="no_such", before="f(1)")),
+            "no_such.f was not run: ModuleNotFoundError: No module named 'no_such'",
         ),
-        ("mylib.made.<locals>.f", (Argument("x", ConstantFact(1)),), "is made inside a function"),
+        (
+            FindingTarget("mylib.gone", Predicted("TypeError", "x"), call_of("gone", before="gone(1)")),
+            "mylib.gone was not run: ImportError: cannot import name 'gone' from 'mylib'",
+        ),
+        (
+            FindingTarget("mylib.vanish", Predicted("TypeError", "x"), call_of("vanish", before="vanish(1)")),
+            "mylib.vanish was not run: call was killed by SIGSEGV",
+        ),
+        (
+            FindingTarget(
+                "mylib.f", Predicted("TypeError", "x"), notes=("the call was not run: nothing is known of `x`",)
+            ),
+            "the call was not run: nothing is known of `x`",
+        ),
+        (
+            FindingTarget(
+                "mylib.noisy",
+                Predicted("TypeError", "x"),
+                call_of(
+                    "noisy",
+                    Binding("x", TensorFact("int64", (2,), "cpu")),
+                    Binding("y", TensorFact("int64", (2,), "cuda")),
+                    before="noisy(x)",
+                ),
+            ),
+            "its tensors are on a GPU and on the CPU, and there is no GPU",
+        ),
     ],
 )
-def test_what_cannot_be_run_is_said_in_one_line(
-    library: Path, callee: str, arguments: tuple[Argument, ...], reason: str
-):
-    target = FindingTarget(callee, Predicted("TypeError", "x"), arguments=arguments)
-    failure = run_verify(request(library, target), interpreter=sys.executable)
+def test_what_cannot_be_run_is_said_in_one_line(library: Path, target: FindingTarget, reason: str):
+    failure = run_verify(replace(request(library, target), devices=("cpu",)), interpreter=sys.executable)
     assert isinstance(failure, VerifyFailure)
     assert failure.kind is FailureKind.NOT_POSSIBLE
+    assert failure.exit_code == 2
     assert reason in failure.reason
 
 
 @needs_torch
 def test_memory_is_limited_on_the_cpu(library: Path):
-    target = FindingTarget("mylib.greedy", Predicted("MemoryError", ""), arguments=(Argument("x", ConstantFact(6)),))
+    target = FindingTarget("mylib.greedy", Predicted("MemoryError", ""), call_of("greedy", before="greedy(6)"))
     limited = replace(request(library, target), memory_limit=5 << 30)
     assert verified(limited).exit_code == 0
 
@@ -254,29 +376,65 @@ def test_a_device_that_is_not_here_is_no_cpu_run():
     assert failure.kind is FailureKind.NOT_POSSIBLE
 
 
+POOL_CALL = Call(
+    ("import torch", f"from {SCATTER.rpartition('.')[0]} import {SCATTER.rpartition('.')[2]} as launch"),
+    (
+        Binding("offsets", TensorFact("int64", ("bs + 1",), "cuda"), "offsets"),
+        Binding("rows", TensorFact("int64", ("bs",), "cuda"), "req_pool_indices"),
+        Binding("flat", UnknownFact(), "flat_in"),
+    ),
+    "pool = torch.zeros(128, 64, dtype=torch.int64)\n"
+    "launch(flat_in=flat, offsets=offsets, req_pool_indices=rows, pool_out=pool)\n",
+)
+REPAIRED = replace(POOL_CALL, after=POOL_CALL.before.replace("dtype=torch.int64", "dtype=torch.int32"))
+
+
+@needs_torch
+def test_without_sglang_the_call_runs_on_the_bundled_scatter():
+    target = FindingTarget(SCATTER, Predicted("TypeError", POOL_DTYPE), REPAIRED, "Allocate it as int32")
+    report = verified(VerifyRequest(target, devices=("cpu",)))
+    assert report.exit_code == 0
+    assert report.target == (BUNDLED,)
+    assert report.before is not None
+    assert (report.before.message, report.before.as_predicted) == (POOL_DTYPE, True)
+    assert report.scatter is not None
+    assert report.after is not None
+    assert report.after.cases == 1 + report.scatter.cases
+    assert report.notes == (f"{SCATTER} was not run: ModuleNotFoundError: No module named 'sglang'",)
+
+
+@pytest.mark.parametrize(
+    ("runs", "after"),
+    [
+        # Without a repair the scatter's own cases are no proof of one.
+        ([{"before": {}}], None),
+        ([{"after": None}, {}], None),
+        ([{"after": {"ok": True, "cases": 1, "mismatches": 0}}], {"ok": True, "cases": 25, "mismatches": 0}),
+        (
+            [{"after": {"ok": False, "cases": 1, "mismatches": 1, "worst": "w"}}],
+            {"ok": False, "cases": 25, "mismatches": 1, "worst": "w"},
+        ),
+    ],
+)
+def test_after_is_the_repaired_call_first(runs: list[dict[str, object]], after: dict[str, object] | None):
+    cases = {"ok": True, "cases": 24, "mismatches": 0}
+    assert after_of(runs, cases, alone=False) == after
+    assert after_of([], cases, alone=True) == cases
+
+
 @needs_torch
 @pytest.mark.sglang
 def test_installed_launcher_and_bundled_scatter_both_run(sglang_root: Path):
-    place = Place("train.py", Span(14, 5, 19, 6))
-    error = RaisedError(
-        "TypeError",
-        POOL_DTYPE,
-        (Frame("train.py", 14, "main"),),
-        Foreseen(place, Severity.ERROR, "rule", "pool_out.dtype != torch.int32", SCATTER, "pool_out"),
-    )
-    arguments = (
-        Argument("offsets", TensorFact("int64", ("bs + 1",), "cuda")),
-        Argument("req_pool_indices", TensorFact("int64", ("bs",), "cuda")),
-        Argument("pool_out", TensorFact("int64", (128, None), "cuda")),
-    )
-    report = verified(VerifyRequest(finding_target(error, arguments=arguments), extra_paths=(str(sglang_root),)))
+    target = FindingTarget(SCATTER, Predicted("TypeError", POOL_DTYPE), REPAIRED, "Allocate it as int32")
+    report = verified(VerifyRequest(target, devices=("cpu",), extra_paths=(str(sglang_root),)))
     assert report.exit_code == 0
     assert report.target == (SCATTER, BUNDLED)
     assert report.device_kind is DeviceKind.INTERPRETER
     assert report.before is not None
     assert report.before.message == POOL_DTYPE
     assert report.after is not None
-    assert report.after.cases > 30
+    assert report.scatter is not None
+    assert report.after.cases == 2 + report.scatter.cases
 
 
 def test_no_torch_is_said_in_one_line(tmp_path: Path):
@@ -408,7 +566,7 @@ def test_a_server_that_is_killed_leaves_nothing_running(library: Path, tmp_path:
     )
     server = textwrap.dedent(f"""
         from raiselens_server.verify import *
-        target = FindingTarget("slow.f", Predicted("TypeError", ""), (Argument("x", ConstantFact(1)),))
+        target = FindingTarget("slow.f", Predicted("TypeError", ""), Call(("from slow import f",), (), "f(1)"))
         run_verify(VerifyRequest(target, extra_paths=({str(library)!r},)), interpreter={sys.executable!r})
         """)
     with subprocess.Popen([sys.executable, "-c", server]) as process:

@@ -12,7 +12,7 @@ STAGES = {
     "probe": "raiselens_kernel.stages.probe",
     "scatter-before": "raiselens_kernel.stages.scatter_before",
     "scatter-after": "raiselens_kernel.stages.scatter_after",
-    "installed": "raiselens_kernel.stages.installed",
+    "call": "raiselens_kernel.stages.calling",
     "compile": "raiselens_kernel.stages.compiling",
     "timing": "raiselens_kernel.stages.timing",
 }

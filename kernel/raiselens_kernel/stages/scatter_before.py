@@ -6,9 +6,8 @@ from typing import Any
 
 import torch
 
-from raiselens_kernel.facts import numbers_for, scatter_given
 from raiselens_kernel.messages import printed_class, same_class, same_message
-from raiselens_kernel.scatter.guards import GUARDS, Given, arguments_raising
+from raiselens_kernel.scatter.guards import GUARDS, arguments_raising
 from raiselens_kernel.scatter.launch import SGLANG_BATCH_BLOCK, launch_scatter_req_token_ids_kernel
 
 
@@ -18,16 +17,15 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     target = request["target"]
     if target["kind"] == "finding":
         predicted = target["predicted"]
-        given = scatter_given(target["arguments"], numbers_for(target["arguments"]))
-        return {"before": _before(predicted["class"], predicted["message"], predicted["holes"], given, device)}
-    outcomes = [_before(guard.class_name, guard.message, (), {}, device) for guard in GUARDS]
+        return {"before": _before(predicted["class"], predicted["message"], predicted["holes"], device)}
+    outcomes = [_before(guard.class_name, guard.message, (), device) for guard in GUARDS]
     failed = [outcome for outcome in outcomes if not outcome["as_predicted"]]
     shown = failed[0] if failed else next(o for o in outcomes if "pool_out must be int32" in o["message"])
     return {"before": {**shown, "guards": len(outcomes), "guards_as_predicted": len(outcomes) - len(failed)}}
 
 
-def _before(class_name: str, message: str, holes: Any, given: dict[str, Given], device: torch.device) -> dict[str, Any]:
-    arguments = arguments_raising(message, given, device)
+def _before(class_name: str, message: str, holes: Any, device: torch.device) -> dict[str, Any]:
+    arguments = arguments_raising(message, {}, device)
     try:
         launch_scatter_req_token_ids_kernel(
             flat_in=arguments["flat_in"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from raiselens_catalog.template import slug
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from raiselens_server.foresee.frames import Frame, Level, Raising
+    from raiselens_server.foresee.objects import HeapObject
     from raiselens_server.foresee.scopes import Scopes
     from raiselens_server.source.ir import Expr, Stmt
     from raiselens_server.values.lattice import Site, Value
@@ -40,11 +41,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A foreseen error with what repairs need: the abstract raise, and which of its levels is the user's call."""
+    """A foreseen error with what repairs need: the abstract raise, and which of its levels is the user's call.
+
+    `variables` are those of the levels down to the user's call as they were at the raise, `heap` the objects at that time.
+    """
 
     error: RaisedError
     raising: Raising
     level: int
+    variables: tuple[dict[str, Value], ...] = ()
+    heap: dict[int, HeapObject] = field(default_factory=dict)
 
     @property
     def known(self) -> tuple[bool, int]:
@@ -94,7 +100,8 @@ class RootRun(Overriding, Run):
         if not self.stands(raising, level):
             # A derived class may go on from here.
             return True
-        self.findings.append(Finding(self._error(raising, level, frame), raising, level))
+        variables = tuple(dict(outer.frame.variables) for outer in raising.levels[: level + 1])
+        self.findings.append(Finding(self._error(raising, level, frame), raising, level, variables, dict(self.heap)))
         return True
 
     def _blamed(self, raising: Raising) -> int | None:

@@ -15,16 +15,24 @@ if TYPE_CHECKING:
 
 def report_text(report: VerifyReport) -> Iterator[Line]:
     """The report in a few lines."""
-    yield line((Style.STRONG, "Verified" if report.ok else "Not as it should be"), f": {report.summary}")
+    yield line((Style.STRONG, _headline(report)), f": {report.summary}")
     for name in report.target:
         yield line((Style.GUTTER, "  ran "), visible(name))
     yield from _before(report.before)
-    yield from _after(report.after)
+    yield from _after(report)
+    yield from _scatter(report.scatter)
     yield from _timing(report.timing)
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     yield line((Style.FAINT, f"  on {report.device_name}; {versions}"))
     for note in report.notes:
         yield line((Style.NOTE, "  note: "), visible(note))
+
+
+def _headline(report: VerifyReport) -> str:
+    if not report.ok:
+        return "Not as it should be"
+    # Where nothing repaired was run, only the error is proven.
+    return "The error is verified" if report.after is None else "Verified"
 
 
 def _before(before: Before | None) -> Iterator[Line]:
@@ -40,12 +48,23 @@ def _before(before: Before | None) -> Iterator[Line]:
     yield line((Style.FAINT, f"      {before.class_name}{message}"))
 
 
-def _after(after: After | None) -> Iterator[Line]:
-    if after is None:
+def _after(report: VerifyReport) -> Iterator[Line]:
+    after = report.after
+    # Where the scatter's own cases are all that was asked for, they have their line.
+    if after is None or report.repair is None:
         return
     yield line(_mark(ok=after.ok), f"after: {_result(after)}")
+    yield line((Style.FAINT, f"      {visible(report.repair)}"))
     if after.worst is not None:
         yield line((Style.FAINT, f"      {visible(after.worst)}"))
+
+
+def _scatter(scatter: After | None) -> Iterator[Line]:
+    if scatter is None:
+        return
+    yield line(_mark(ok=scatter.ok), f"bundled scatter: {_result(scatter)}")
+    if scatter.worst is not None:
+        yield line((Style.FAINT, f"      {visible(scatter.worst)}"))
 
 
 def _result(after: After) -> str:

@@ -132,7 +132,7 @@ def _allocated(subject: Subject, located: Located) -> str:
 
 def _is_argument(subject: Subject, located: Located) -> bool:
     argument = subject.argument
-    return argument is not None and subject.module is located.module and argument[1:3] == located.expr[1:3]
+    return argument is not None and subject.module.path == located.module.path and argument[1:3] == located.expr[1:3]
 
 
 def _dtype_keyword(located: Located, name: str, text: str) -> Change | None:

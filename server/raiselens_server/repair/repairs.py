@@ -69,7 +69,7 @@ def _unknown_consumers(project: Project, finding: Finding, proposal: Proposal) -
     changed = proposal.changed
     if changed is None:
         return ()
-    here = changed.module is finding.call.frame.module and changed.base == finding.call.frame.base
+    here = changed.module.path == finding.call.frame.module.path and changed.base == finding.call.frame.base
     return other_consumers(project, changed, finding.call.node if here else None)
 
 

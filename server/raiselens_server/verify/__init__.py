@@ -12,14 +12,14 @@ side on stdin.
             print(reason)
     sys.exit(report.exit_code)
 
-A diagnosis's request is `VerifyRequest(target_of(project, diagnosis))`: the facts at the call come from the run on
-abstract values that foresaw it, and what is not known is left out.
+A diagnosis's request is `VerifyRequest(target_of(project, diagnosis))`: the call is cut out of the user's source as it is
+written, and what it reads is made from what the run on abstract values knew.
 """
 
 from __future__ import annotations
 
-from raiselens_server.verify.from_finding import arguments_of, target_of
-from raiselens_server.verify.from_values import arguments_from, fact_from
+from raiselens_server.verify.from_finding import target_of
+from raiselens_server.verify.from_values import fact_from
 from raiselens_server.verify.report import (
     After,
     Before,
@@ -30,28 +30,32 @@ from raiselens_server.verify.report import (
     VerifyReport,
 )
 from raiselens_server.verify.request import (
-    Argument,
+    Binding,
+    Call,
     ConstantFact,
     Dim,
     Fact,
     FindingTarget,
+    MappingFact,
     NameFact,
-    ObjectFact,
+    NamespaceFact,
     Predicted,
     ScatterTarget,
     SequenceFact,
+    SizeFact,
     Target,
     TensorFact,
     UnknownFact,
     VerifyRequest,
-    finding_target,
+    predicted_by,
 )
 from raiselens_server.verify.run import Cancel, Progress, run_verify
 
 __all__ = [
     "After",
-    "Argument",
     "Before",
+    "Binding",
+    "Call",
     "Cancel",
     "ConstantFact",
     "DeviceKind",
@@ -59,12 +63,14 @@ __all__ = [
     "Fact",
     "FailureKind",
     "FindingTarget",
+    "MappingFact",
     "NameFact",
-    "ObjectFact",
+    "NamespaceFact",
     "Predicted",
     "Progress",
     "ScatterTarget",
     "SequenceFact",
+    "SizeFact",
     "Target",
     "TensorFact",
     "Timing",
@@ -72,10 +78,8 @@ __all__ = [
     "VerifyFailure",
     "VerifyReport",
     "VerifyRequest",
-    "arguments_from",
-    "arguments_of",
     "fact_from",
-    "finding_target",
+    "predicted_by",
     "run_verify",
     "target_of",
 ]

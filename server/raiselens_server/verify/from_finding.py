@@ -1,83 +1,61 @@
-"""A finding as a target: the facts at its call, as foreseeing knew them, and what its repair makes of them."""
+"""A finding as a target: its call as a program, and the same call with its repair."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raiselens_server.error import Foreseen, RepairKind
-from raiselens_server.source import units
-from raiselens_server.values import dtypes
-from raiselens_server.values.lattice import Unknown
-from raiselens_server.verify.from_values import fact_from
-from raiselens_server.verify.request import Argument, FindingTarget, SequenceFact, TensorFact, finding_target
+from raiselens_server.error import Foreseen
+from raiselens_server.verify.request import FindingTarget, predicted_by
+from raiselens_server.verify.slicing import CannotSliceError, SourceEdit, sliced
 
 if TYPE_CHECKING:
-    from raiselens_server.error import Diagnosis, Repair
+    from raiselens_server.error import Diagnosis, Edit
     from raiselens_server.foresee import Project
-    from raiselens_server.foresee.report import Finding
+    from raiselens_server.source.module import Module
 
-_NOT_BOUND = Unknown("not-bound")
-_DTYPE = re.compile(r"\btorch\.(\w+)|\.(\w+)\(\)")
+NO_REPAIR = "no repair to verify"
 
 
 def target_of(project: Project, diagnosis: Diagnosis) -> FindingTarget:
-    """The target for a diagnosis; of an observed error, or of one whose call enters no followed function, no facts."""
+    """The target for a diagnosis; one that no run on abstract values stands behind has no call."""
     error = diagnosis.error
     finding = project.finding(error)
-    arguments = () if finding is None else arguments_of(finding)
-    if not arguments or not isinstance(error.origin, Foreseen) or error.origin.param is None:
-        return finding_target(error, arguments=arguments)
-    afters = (_repaired(arguments, error.origin.param, repair) for repair in diagnosis.repairs)
-    repaired = next((after for after in afters if after is not None), None)
-    return finding_target(error, arguments=arguments, repaired=repaired)
+    predicted = predicted_by(error)
+    if finding is None or not isinstance(error.origin, Foreseen):
+        return FindingTarget("", predicted, notes=("the call was not foreseen, so nothing is known of it",))
+    callee = error.origin.callee
+    paths = _import_roots(finding.call.frame.module)
+    unbuilt = ""
+    for repair in diagnosis.repairs:
+        try:
+            call = sliced(project, finding, [_source_edit(project, edit) for edit in repair.edits])
+        except CannotSliceError as reason:
+            unbuilt = unbuilt or f"the repair was not run: {reason}"
+            continue
+        return FindingTarget(callee, predicted, call, repair.title, paths=paths)
+    notes = (unbuilt or NO_REPAIR,)
+    try:
+        return FindingTarget(callee, predicted, sliced(project, finding, ()), notes=notes, paths=paths)
+    except CannotSliceError as reason:
+        return FindingTarget(callee, predicted, notes=(f"the call was not run: {reason}", *notes))
 
 
-def arguments_of(finding: Finding) -> tuple[Argument, ...]:
-    """The arguments of the user's call, by the parameters of the function that it enters."""
-    callee = finding.callee
-    if callee is None or callee.frame.function is None:
-        return ()
-    deepest = callee is finding.raising.levels[-1]
-    variables = finding.raising.variables if deepest else callee.frame.variables
-    arguments: list[Argument] = []
-    for parameter in callee.frame.function.unit.parameters:
-        fact = fact_from(variables.get(parameter.name, _NOT_BOUND))
-        match parameter.kind:
-            case units.VAR_KEYWORD:
-                continue
-            case units.VAR_POSITIONAL:
-                items = fact.items if isinstance(fact, SequenceFact) else ()
-                if items:
-                    # What comes before further positional arguments was positional itself.
-                    arguments = [Argument(None, argument.fact) for argument in arguments]
-                    arguments += [Argument(None, item) for item in items]
-            case kind:
-                arguments.append(Argument(None if kind == units.POSITIONAL_ONLY else parameter.name, fact))
-    return tuple(arguments)
+def _import_roots(module: Module) -> tuple[str, ...]:
+    """The folder of the topmost package of a file, and the file's own, which a script has on its path."""
+    folder = Path(module.path).parent
+    depth = module.name.count(".") + module.is_package
+    root = folder if depth == 0 else folder.parents[depth - 1] if depth <= len(folder.parents) else folder
+    return tuple(dict.fromkeys((str(root), str(folder)))) if depth == 0 else (str(root),)
 
 
-def _repaired(arguments: tuple[Argument, ...], param: str, repair: Repair) -> tuple[Argument, ...] | None:
-    """The facts once the repair is applied; `None` where its edits do not say them plainly."""
-    fact = next((argument.fact for argument in arguments if argument.name == param), None)
-    if not isinstance(fact, TensorFact):
-        return None
-    text = " ".join(edit.text for edit in repair.edits)
-    match repair.kind:
-        case RepairKind.CHANGE_DTYPE_AT_ALLOCATION | RepairKind.CAST_AT_CALL:
-            dtype = _dtype_in(text)
-            changed = None if dtype is None else replace(fact, dtype=dtype)
-        case RepairKind.CONTIGUOUS:
-            changed = replace(fact, contiguous=True)
-        case _:
-            changed = None
-    if changed is None:
-        return None
-    return tuple(Argument(param, changed) if argument.name == param else argument for argument in arguments)
+def _source_edit(project: Project, edit: Edit) -> SourceEdit:
+    file = str(Path(edit.place.file).absolute())
+    lines = (project.text_of(file) or "").split("\n")
+    span = edit.place.span
 
+    def offset(line: int, column: int) -> int:
+        before = sum(len(text.encode("utf-8", "surrogatepass")) + 1 for text in lines[: line - 1])
+        return before + len(lines[line - 1][: column - 1].encode("utf-8", "surrogatepass"))
 
-def _dtype_in(text: str) -> str | None:
-    named = {name for pair in _DTYPE.findall(text) for name in pair if name}
-    found = {dtypes.CAST_METHODS.get(name, name) for name in named} & dtypes.ALL
-    return found.pop() if len(found) == 1 else None
+    return SourceEdit(file, offset(span.line, span.column), offset(span.end_line, span.end_column), edit.text)

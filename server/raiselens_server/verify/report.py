@@ -29,7 +29,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """How the repaired call went, over all cases; `worst` describes the worst mismatch in one line.
+    """How the repaired call went, or the scatter over its cases; `worst` describes the worst mismatch in one line.
 
     With `compared`, what it wrote was held against a reference; without, that it runs is all that was seen.
     """
@@ -69,6 +69,7 @@ class Timing:
 class VerifyReport:
     """A verification that ran; with `ok`, everything went as predicted and something did.
 
+    `repair` names the repair that `after` ran; `scatter` is the bundled scatter over its own cases, where it ran.
     `before` is `None` where there is no prediction to hold it against, `after` where nothing repaired could be run;
     `notes` says in one line each what was not run, and why. `programs` are the generated programs by name; `seed` repeats the run's inputs.
     """
@@ -85,6 +86,8 @@ class VerifyReport:
     notes: tuple[str, ...] = ()
     programs: dict[str, str] = field(default_factory=dict)
     seed: int | None = None
+    scatter: After | None = None
+    repair: str | None = None
 
     @property
     def exit_code(self) -> int:
@@ -94,7 +97,7 @@ class VerifyReport:
     @property
     def summary(self) -> str:
         """One line for people: where the values were checked, and where nothing was run."""
-        compared = self.after is not None and self.after.compared
+        compared = any(part is not None and part.compared for part in (self.after, self.scatter))
         match self.device_kind:
             case DeviceKind.CUDA:
                 return f"{'checked' if compared else 'run'} on {self.device_name}"
@@ -116,6 +119,8 @@ class VerifyReport:
             "target": list(self.target),
             "notes": list(self.notes),
             "seed": self.seed,
+            "repair": self.repair,
+            "scatter": self.scatter and self.scatter.to_json(),
         }
         return shown | ({"programs": dict(self.programs)} if self.programs else {})
 

@@ -21,13 +21,16 @@ One symbol stands for one number in all arguments of a call.
 class TensorFact:
     """A tensor; `None` for what is not known.
 
-    `dtype` as torch names it without the module (`"int64"`), `device` as `torch.device` takes it (`"cuda:0"`).
+    `dtype` as torch names it without the module (`"int64"`), `device` as `torch.device` takes it (`"cuda:0"`); `strides`
+    in elements.
     """
 
     dtype: str | None = None
     shape: tuple[Dim, ...] | None = None
     device: str | None = None
     contiguous: bool | None = None
+    strides: tuple[Dim, ...] | None = None
+    requires_grad: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,13 @@ class ConstantFact:
     """A value that Python writes as a literal."""
 
     value: str | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class SizeFact:
+    """An int that is a linear form over the symbols of sizes: `"bs + 1"`."""
+
+    form: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +63,17 @@ class SequenceFact:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectFact:
-    """An instance that calling `type_name` (dotted) with `arguments` gives."""
+class MappingFact:
+    """A dict, its keys literals."""
 
-    type_name: str
-    arguments: tuple[Argument, ...] = ()
+    items: tuple[tuple[str | float | bool | None, Fact], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceFact:
+    """An object of which some attributes are known, and nothing else is asked."""
+
+    attributes: tuple[tuple[str, Fact], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +81,32 @@ class UnknownFact:
     """A value of which nothing is known."""
 
 
-Fact: TypeAlias = TensorFact | ConstantFact | NameFact | SequenceFact | ObjectFact | UnknownFact
+Fact: TypeAlias = (
+    TensorFact | ConstantFact | SizeFact | NameFact | SequenceFact | MappingFact | NamespaceFact | UnknownFact
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
-    """One argument of the call; positional where `name` is `None`. A method's receiver is the first positional one."""
+class Binding:
+    """A name that the call reads, and what is known of its value; `param`: the parameter that it is passed as."""
 
-    name: str | None
+    name: str
     fact: Fact
+    param: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The user's call as a program: imports, made-up values for what it reads, and the source itself.
+
+    `before` is the source as written: definitions and assignments that the repair touches, then the call. `after` is the
+    same with the repair's edits, None without one.
+    """
+
+    imports: tuple[str, ...]
+    bindings: tuple[Binding, ...]
+    before: str
+    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +120,18 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class FindingTarget:
-    """A finding: `callee` is the dotted name of the function called, `arguments` the facts at the call.
+    """A finding: `callee` is the dotted name of the function called, `call` the user's call.
 
-    `repaired` are the facts at the same call once the repair is applied, `None` where there is no repair.
+    `repair` names the repair that *after* runs. What could not be built has its one line in `notes`.
+    `paths` are the folders that the user's own modules are imported from.
     """
 
     callee: str
     predicted: Predicted
-    arguments: tuple[Argument, ...] = ()
-    repaired: tuple[Argument, ...] | None = None
+    call: Call | None = None
+    repair: str | None = None
+    notes: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
 
     @property
     def is_scatter(self) -> bool:
@@ -127,13 +163,10 @@ class VerifyRequest:
     memory_limit: int | None = 16 << 30
 
 
-def finding_target(
-    error: RaisedError, *, arguments: tuple[Argument, ...] = (), repaired: tuple[Argument, ...] | None = None
-) -> FindingTarget:
-    """The target for `error`; the callee of an observed one is unknown, so that only the bundled scatter can run."""
+def predicted_by(error: RaisedError) -> Predicted:
+    """What *before* must raise."""
     match error.origin:
-        case Foreseen(callee=callee, holes=holes):
-            pass
+        case Foreseen(holes=holes):
+            return Predicted(error.class_name, error.message, holes)
         case _:
-            callee, holes = "", ()
-    return FindingTarget(callee, Predicted(error.class_name, error.message, holes), arguments, repaired)
+            return Predicted(error.class_name, error.message)
