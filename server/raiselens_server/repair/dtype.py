@@ -47,7 +47,7 @@ def proposals(project: Project, subject: Subject, wanted: str, call: Expr | None
     have = dtypes.only(subject.value.dtypes)
     source = allocation(project, subject, subject.value.dtype_site)
     for located in _where_decided(project, subject, source):
-        yield from _at_allocation(subject, located, have, wanted)
+        yield from at_allocation(subject, located, have, wanted)
     kept = widens(have, wanted)
     if not kept and source is not None and holds(source, wanted):
         # What was allocated is what arrives, unless something writes into it on the way.
@@ -86,7 +86,8 @@ def spelled(located: Located, wanted: str) -> str | None:
     return None if name is None else f"{name}.{wanted}"
 
 
-def _at_allocation(subject: Subject, located: Located, have: str | None, wanted: str) -> Iterator[Proposal]:
+def at_allocation(subject: Subject, located: Located, have: str | None, wanted: str) -> Iterator[Proposal]:
+    """An edit that gives the tensor the dtype `wanted` where it is made."""
     expr = located.expr
     text = spelled(located, wanted)
     name = called(expr)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from raiselens_server.error import RepairKind
 from raiselens_server.foresee.strings import device_text
+from raiselens_server.repair.locate import torch_name
 from raiselens_server.repair.proposal import Change, Changed, Proposal
 from raiselens_server.repair.shape import at_call
 from raiselens_server.repair.subject import allocation
@@ -56,9 +57,9 @@ def contiguous_proposals(subject: Subject) -> Iterator[Proposal]:
 
 
 def value_proposals(subject: Subject, allowed: tuple[str | int | float | bool, ...]) -> Iterator[Proposal]:
-    """A literal argument replaced by an allowed value, nearest first."""
+    """An argument replaced by an allowed literal, nearest first."""
     argument = subject.argument
-    if argument is None or argument[0] != ir.CONST or not isinstance(subject.value, Const):
+    if argument is None or not isinstance(subject.value, Const):
         return
     have = subject.value.value
     options = [option for option in allowed if isinstance(option, type(have)) and option != have]
@@ -67,7 +68,10 @@ def value_proposals(subject: Subject, allowed: tuple[str | int | float | bool, .
         close = difflib.get_close_matches(have, texts, n=3, cutoff=0.0)
         options = [*close]
     else:
-        options.sort(key=lambda option: abs(float(option) - float(have)) if isinstance(have, (int, float)) else 0.0)
+        # The sort is stable: of a sign and a limit that are as near, the sign comes first.
+        options.sort(
+            key=lambda option: abs(abs(float(option)) - abs(float(have))) if isinstance(have, (int, float)) else 0.0
+        )
     for option in options[:3]:
         start, end = subject.base + argument[1], subject.base + argument[2]
         yield Proposal(
@@ -76,6 +80,20 @@ def value_proposals(subject: Subject, allowed: tuple[str | int | float | bool, .
             (Change(subject.module, start, end, _literal(option)),),
             doubtful=True,
         )
+
+
+def tensor_proposals(subject: Subject) -> Iterator[Proposal]:
+    """A list or a number made into a tensor."""
+    argument, torch = subject.argument, torch_name(subject.module, subject.unit)
+    if argument is None or torch is None or argument[0] not in {ir.LIST, ir.TUPLE, ir.CONST}:
+        return
+    start, end = subject.base + argument[1], subject.base + argument[2]
+    yield Proposal(
+        f"Make a tensor of `{subject.name}`",
+        RepairKind.CHANGE_ARGUMENT,
+        (Change(subject.module, start, end, f"{torch}.tensor({subject.text()})"),),
+        doubtful=True,
+    )
 
 
 def _literal(value: object) -> str:

@@ -9,6 +9,7 @@ from typing_extensions import assert_never
 from raiselens_server.error import Edit, Place, Repair
 from raiselens_server.repair import dtype, operation, place, shape
 from raiselens_server.repair.consumers import other_consumers
+from raiselens_server.repair.guards import wants_of
 from raiselens_server.repair.recheck import Verdict, verdict
 from raiselens_server.repair.subject import subject_of
 from raiselens_server.repair.wants import (
@@ -16,9 +17,10 @@ from raiselens_server.repair.wants import (
     WantDevice,
     WantDType,
     WantRank,
+    WantShapeOf,
     WantSize,
+    WantTensor,
     WantValue,
-    wants_of,
 )
 
 if TYPE_CHECKING:
@@ -86,8 +88,7 @@ def _proposals(project: Project, finding: Finding) -> Iterator[Proposal]:
     if run is None:
         return
     if finding.raising.implicit is not None:
-        yield from operation.proposals(finding)
-        return
+        yield from operation.proposals(project, finding)
     for want in wants_of(finding, run):
         yield from _for_want(project, finding, want)
 
@@ -101,8 +102,8 @@ def _for_want(project: Project, finding: Finding, want: Want) -> Iterator[Propos
             yield from dtype.proposals(project, subject, name, finding.call.node)
         case WantRank(rank=rank):
             yield from shape.rank_proposals(project, subject, rank)
-        case WantSize(axis=axis, more=more):
-            yield from shape.size_proposals(project, subject, axis, more)
+        case WantSize():
+            yield from shape.size_proposals(project, subject, want)
         case WantDevice(other=other):
             reference = None if other is None else subject_of(finding, other)
             yield from place.device_proposals(project, subject, want, reference)
@@ -110,6 +111,12 @@ def _for_want(project: Project, finding: Finding, want: Want) -> Iterator[Propos
             yield from place.contiguous_proposals(subject)
         case WantValue(allowed=allowed):
             yield from place.value_proposals(subject, allowed)
+        case WantShapeOf(other=other):
+            like = subject_of(finding, other)
+            if like is not None:
+                yield from shape.same_shape_proposals(subject, like)
+        case WantTensor():
+            yield from place.tensor_proposals(subject)
         case _:
             assert_never(want)
 

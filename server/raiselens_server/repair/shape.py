@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from raiselens_server.foresee import Project
     from raiselens_server.repair.locate import Located
     from raiselens_server.repair.subject import Subject
+    from raiselens_server.repair.wants import WantSize
     from raiselens_server.source.ir import Expr
+    from raiselens_server.values.dims import Dim
 
 _BY_SIZES = frozenset({"zeros", "ones", "empty", "rand", "randn", "new_zeros", "new_ones", "new_empty"})
 _BY_SHAPE = frozenset({"full", "new_full", "zeros", "ones", "empty", "rand", "randn", "randint"})
@@ -39,11 +41,33 @@ def rank_proposals(project: Project, subject: Subject, rank: int) -> Iterator[Pr
     elif have == rank - 1:
         yield from at_call(subject, ".unsqueeze(0)", f"Add a leading dimension to `{subject.shown}`")
         yield from at_call(subject, ".unsqueeze(-1)", f"Add a trailing dimension to `{subject.shown}`")
+    elif have < rank:
+        dots = ", ".join(["...", *["None"] * (rank - have)])
+        yield from at_call(subject, f"[{dots}]", f"Add {rank - have} trailing dimensions to `{subject.shown}`")
     elif have == rank + 1 and 1 in value.shape:
         axis = value.shape.index(1)
         yield from at_call(subject, f".squeeze({axis})", f"Drop dimension {axis} of `{subject.shown}`")
     elif rank == 2 and have > 2:
         yield from at_call(subject, ".flatten(0, -2)", f"Flatten the leading dimensions of `{subject.shown}`")
+
+
+def same_shape_proposals(subject: Subject, other: Subject) -> Iterator[Proposal]:
+    """Edits that give `subject` the shape of another argument, where it has as many elements."""
+    if not isinstance(subject.value, Tensor) or not isinstance(other.value, Tensor) or other.argument is None:
+        return
+    if not same_elements(subject.value.shape, other.value.shape):
+        return
+    if other.argument[0] == ir.NAME:
+        yield from at_call(
+            subject, f".view_as({other.text()})", f"Pass `{subject.shown}` in the shape of `{other.shown}`"
+        )
+
+
+def same_elements(ours: tuple[Dim | None, ...] | None, theirs: tuple[Dim | None, ...] | None) -> bool:
+    """Whether two shapes differ in dimensions of size one alone."""
+    if ours is None or theirs is None or None in ours or None in theirs:
+        return False
+    return [size for size in ours if size != 1] == [size for size in theirs if size != 1]
 
 
 def _bracketed(project: Project, subject: Subject) -> Iterator[Proposal]:
@@ -76,8 +100,9 @@ def at_call(subject: Subject, suffix: str, title: str, kind: RepairKind = Repair
     yield Proposal(title, kind, (Change(subject.module, start, end, f"{text}{suffix}"),), doubtful=doubtful)
 
 
-def size_proposals(project: Project, subject: Subject, axis: int, more: int) -> Iterator[Proposal]:
+def size_proposals(project: Project, subject: Subject, want: WantSize) -> Iterator[Proposal]:
     """Edits that make one dimension of `subject` longer or shorter where it is allocated."""
+    axis, more = want.axis, want.more
     if not isinstance(subject.value, Tensor):
         return
     located = allocation(project, subject, subject.value.shape_site)
@@ -98,6 +123,8 @@ def size_proposals(project: Project, subject: Subject, axis: int, more: int) -> 
         RepairKind.CHANGE_SHAPE_AT_ALLOCATION,
         (Change(located.module, start, end, replacement),),
         Changed(located.module, located.base, located.expr, NewShape()),
+        # One too few is a slip that the guard names; a size that is wholly another may be meant otherwise.
+        doubtful=want.nearest or abs(more) != 1,
     )
 
 
