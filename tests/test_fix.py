@@ -108,6 +108,32 @@ class TestRounds:
         assert (fixed.changed, fixed.applied, now) == ({}, 0, {"a.py": "x = 1\n"})
         assert len(fixed.left["a.py"]) == 1
 
+    def test_two_insertions_at_one_place_are_made_one_after_the_other(self) -> None:
+        now = {"a.py": "f(x)\n"}
+
+        def check(file: str) -> tuple[Diagnosis, ...]:
+            wanted = [word for word in ("a=1", "b=2") if word not in now[file]]
+            # Once one is there, the other goes behind it: what is at the end is known only then.
+            end = now[file].index(")") + 1
+            return tuple(
+                finding(repair(edit(1, end, 1, end, f", {word}", file)), line=i) for i, word in enumerate(wanted)
+            )
+
+        assert fix_texts(dict(now), check, now.__setitem__).changed == {"a.py": "f(x, a=1, b=2)\n"}
+
+    def test_repairs_that_are_at_odds_are_made_one_at_a_time(self) -> None:
+        now = {"a.py": "1\n1\n"}
+
+        def check(file: str) -> tuple[Diagnosis, ...]:
+            first, second = now[file].split()
+            if first == second == "2":
+                return (finding(), finding(line=2), finding(line=3))
+            lines = [] if "2" in now[file] else [1, 2]
+            return tuple(finding(repair(edit(line, 1, line, 2, "2", file)), line=line) for line in lines)
+
+        fixed = fix_texts(dict(now), check, now.__setitem__)
+        assert (fixed.changed, fixed.applied) == ({"a.py": "2\n1\n"}, 1)
+
     def test_of_a_circle_the_text_with_fewest_findings_stays(self) -> None:
         now = {"a.py": "x = 1\n", "b.py": "x = 3\n"}
         after = {"1": "2", "2": "3", "3": "1"}

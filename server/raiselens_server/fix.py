@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raiselens_server.source.syntax import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from raiselens_server.error import Diagnosis, Edit, Repair
 
@@ -80,14 +80,23 @@ def fix_texts(
     trails = {file: [_Step(text)] for file, text in texts.items()}
     joint: set[str] = set()
     settled: set[str] = set()
+    singly: set[str] = set()
     pending: Sequence[str] = list(texts)
     for _ in range(MOST_ROUNDS):
         for file in pending:
             left[file] = check(file)
             if file not in settled:
                 trails[file][-1].findings = len(left[file])
+        for file in pending:
+            if _at_odds(trails[file]) and file not in joint:
+                # Each of the repairs was checked without the others: from here on one at a time.
+                singly.add(file)
+                trails[file].pop()
+                now[file] = trails[file][-1].text
+                replace(file, now[file])
+                left[file] = check(file)
         open_ones = (diagnosis for file, found in left.items() if file not in settled for diagnosis in found)
-        chosen = _compatible(open_ones, now, unsafe=unsafe)
+        chosen = _compatible(open_ones, now, singly, unsafe=unsafe)
         edited: dict[str, str] = {}
         for file, edits in _by_file(chosen).items():
             text = apply_edits(now[file], edits)
@@ -138,8 +147,17 @@ def _leave_circle(trail: list[_Step], text: str) -> None:
     del trail[best + 1 :]
 
 
-def _compatible(diagnoses: Iterable[Diagnosis], texts: Mapping[str, str], *, unsafe: bool) -> list[Repair]:
-    """One repair a finding, so that no two touch the same text."""
+def _at_odds(trail: list[_Step]) -> bool:
+    """Whether several repairs at once did not make as many findings fewer."""
+    if len(trail) < 2 or trail[-1].repairs < 2:
+        return False
+    return trail[-1].findings > trail[-2].findings - trail[-1].repairs
+
+
+def _compatible(
+    diagnoses: Iterable[Diagnosis], texts: Mapping[str, str], singly: Collection[str], *, unsafe: bool
+) -> list[Repair]:
+    """One repair a finding, so that no two touch the same text, and only one in a file of `singly`."""
     chosen: list[Repair] = []
     taken: dict[str, list[Edit]] = {}
     for diagnosis in diagnoses:
@@ -147,6 +165,10 @@ def _compatible(diagnoses: Iterable[Diagnosis], texts: Mapping[str, str], *, uns
         if repair is None or repair in chosen or not repair.edits:
             continue
         together = {file: [*taken.get(file, []), *edits] for file, edits in _by_file([repair]).items()}
+        if any(file in singly and file in taken for file in together):
+            continue
+        if any(_insert_at_one_place(edits) for edits in together.values()):
+            continue
         try:
             for file, edits in together.items():
                 apply_edits(texts[file], edits)
@@ -155,6 +177,12 @@ def _compatible(diagnoses: Iterable[Diagnosis], texts: Mapping[str, str], *, uns
         chosen.append(repair)
         taken |= together
     return chosen
+
+
+def _insert_at_one_place(edits: Sequence[Edit]) -> bool:
+    """Whether two edits insert at the same place: each was checked without the other's text before or behind it."""
+    places = [edit.place.span for edit in edits]
+    return len(set(places)) < len(places)
 
 
 def _by_file(repairs: Iterable[Repair]) -> dict[str, list[Edit]]:

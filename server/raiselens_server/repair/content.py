@@ -76,7 +76,7 @@ def _holds(expr: Expr, new: str, scopes: list[Block]) -> bool:
             value = arguments[_FILLED[name]]
         return value is not None and _all_fit(value, new, scopes)
     if name in _LITERAL:
-        return bool(arguments) and _all_fit(arguments[0], new, scopes)
+        return bool(arguments) and _all_fit(arguments[0], new, scopes, sizes=True)
     if name in _COUNTING:
         ends = [*arguments, *(v for k, v in expr[5] if k in {"start", "end", "step", "low", "high", "n"})]
         ends = [end for end in ends if end[0] not in {ir.TUPLE, ir.LIST}]
@@ -116,6 +116,8 @@ def called(expr: Expr) -> str | None:
 def _all_fit(expr: Expr, new: str, scopes: list[Block], *, sizes: bool = False) -> bool:
     if expr[0] in {ir.LIST, ir.TUPLE}:
         return all(_all_fit(item, new, scopes, sizes=sizes) for item in expr[3])
+    if expr[0] == ir.COMPREHENSION and expr[3] == "list":
+        return _all_fit(expr[4], new, scopes, sizes=sizes)
     if expr[0] == ir.BINARY and expr[3] == "*" and expr[4][0] == ir.LIST and new != "bool":
         return _all_fit(expr[4], new, scopes, sizes=sizes)
     value = constant(expr, scopes)

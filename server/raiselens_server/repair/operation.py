@@ -37,13 +37,16 @@ def proposals(project: Project, finding: Finding) -> Iterator[Proposal]:
     call = finding.call
     yield from _of_target(project, finding)
     node, frame = call.node, call.frame
-    if node is None or finding.level != len(finding.raising.levels) - 1:
+    if node is None:
         return
-    is_method = (finding.raising.callee or "").startswith("torch.Tensor.")
+    is_own = finding.level == len(finding.raising.levels) - 1
+    is_method = is_own and (finding.raising.callee or "").startswith("torch.Tensor.")
     operands = list(_operands(node, is_method=is_method))
     text = finding.raising.condition + " " + "".join(p for p in finding.raising.message if isinstance(p, str))
     lowered = text.lower()
     shown = {id(expr): frame.module.text(frame.base + expr[1], frame.base + expr[2]) for expr in operands}
+    # What the message names is what it is about.
+    operands.sort(key=lambda expr: shown[id(expr)].lower() not in lowered)
     if "dtype" in lowered or "type" in lowered or "long" in lowered or "scalar" in lowered:
         for expr in operands:
             for other in operands:

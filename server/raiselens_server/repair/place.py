@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raiselens_server.error import RepairKind
@@ -40,15 +41,16 @@ def device_proposals(project: Project, subject: Subject, want: WantDevice, other
                         RepairKind.MOVE_DEVICE,
                         (Change(located.module, start, end, f'"{shown}"'),),
                         Changed(located.module, located.base, located.expr, NewDevice()),
+                        # What was put on a GPU was meant to be there: the other one may have to follow.
+                        doubtful=want.device.type == "cpu" and subject.value.device != Device("meta"),
                     )
-    on_meta = isinstance(subject.value, Tensor) and subject.value.device == Device("meta")
-    if on_meta:
+    if isinstance(subject.value, Tensor) and subject.value.device == Device("meta"):
         return
-    if other is not None and other.argument is not None and other.argument[0] == ir.NAME:
-        yield from at_call(
-            subject, f".to({other.text()}.device)", f"Move `{subject.shown}` to {shown}", RepairKind.MOVE_DEVICE
-        )
-    yield from at_call(subject, f'.to("{shown}")', f"Move `{subject.shown}` to {shown}", RepairKind.MOVE_DEVICE)
+    named = other is not None and other.argument is not None and other.argument[0] == ir.NAME
+    suffixes = [f".to({other.text()}.device)"] if other is not None and named else []
+    for suffix in (*suffixes, f'.to("{shown}")'):
+        for proposal in at_call(subject, suffix, f"Move `{subject.shown}` to {shown}", RepairKind.MOVE_DEVICE):
+            yield replace(proposal, doubtful=proposal.doubtful or want.device.type == "cpu")
 
 
 def contiguous_proposals(subject: Subject) -> Iterator[Proposal]:
@@ -77,7 +79,7 @@ def value_proposals(subject: Subject, allowed: tuple[str | int | float | bool, .
         yield Proposal(
             f"Pass {option!r} as `{subject.name}`",
             RepairKind.CHANGE_ARGUMENT,
-            (Change(subject.module, start, end, _literal(option)),),
+            (Change(subject.module, start, end, _literal(option, subject.text())),),
             doubtful=True,
         )
 
@@ -96,5 +98,9 @@ def tensor_proposals(subject: Subject) -> Iterator[Proposal]:
     )
 
 
-def _literal(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) and '"' not in value and "\\" not in value else repr(value)
+def _literal(value: object, old: str) -> str:
+    """The value with the quotes of the literal that it stands for."""
+    if not isinstance(value, str) or "\\" in value or '"' in value or "'" in value:
+        return repr(value)
+    quote = "'" if old.startswith("'") else '"'
+    return f"{quote}{value}{quote}"

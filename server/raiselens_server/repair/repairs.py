@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import assert_never
 
 from raiselens_server.error import Edit, Place, Repair
-from raiselens_server.repair import dtype, operation, place, shape
+from raiselens_server.repair import binding, dtype, operation, place, shape
 from raiselens_server.repair.consumers import other_consumers
 from raiselens_server.repair.guards import wants_of
 from raiselens_server.repair.recheck import Verdict, verdict
@@ -53,7 +53,9 @@ def repairs_for(project: Project, error: RaisedError) -> tuple[Repair, ...]:
             break
         judged = verdict(before, _after(project, finding, proposal), error, proposal)
         # What one operation raises instead was no guard that this one hid.
-        if judged is Verdict.NO_HELP or (judged is not Verdict.CLEAN and finding.raising.implicit is not None):
+        if judged is Verdict.NO_HELP or (
+            judged is not Verdict.CLEAN and finding.raising.implicit not in {None, "binding"}
+        ):
             continue
         found.append((proposal, judged, _unknown_consumers(project, finding, proposal)))
     # Where one edit lets the call pass, another that only leads to its next guard is no repair.
@@ -87,10 +89,13 @@ def _proposals(project: Project, finding: Finding) -> Iterator[Proposal]:
     run = project.scopes.static
     if run is None:
         return
-    if finding.raising.implicit is not None:
-        yield from operation.proposals(project, finding)
+    if finding.raising.implicit == "binding":
+        yield from binding.proposals(project, finding)
+        return
     for want in wants_of(finding, run):
         yield from _for_want(project, finding, want)
+    if finding.raising.implicit is not None:
+        yield from operation.proposals(project, finding)
 
 
 def _for_want(project: Project, finding: Finding, want: Want) -> Iterator[Proposal]:
