@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.foresee import strings
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame
 
 
+_LARGEST: Final = 1 << 63
 _EXITS: Final = frozenset(
     {"sys.exit", "os._exit", "exit", "quit", "os.abort", "pytest.skip", "pytest.fail", "pytest.exit"}
 )
@@ -73,6 +75,21 @@ def _collection(kind: str) -> Handler[[Any, list[Value], dict[str, Value], Frame
                 return self.new_set(items, kind)
             case _:
                 return Opaque(kind) if items is None else Seq(items, kind)
+
+    return run
+
+
+def _math(name: str) -> Handler[[Any, list[Value], dict[str, Value], Frame], Value]:
+    """A pure function of the standard library on constants."""
+
+    def run(self: Builtins, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+        numbers = [arg.value for arg in args if isinstance(arg, Const) and isinstance(arg.value, (int, float))]
+        if kw or len(numbers) != len(args) or any(abs(number) > _LARGEST for number in numbers):
+            return Unknown("builtin")
+        try:
+            return Const(getattr(math, name)(*numbers))
+        except (TypeError, ValueError, OverflowError):
+            return Unknown("builtin")
 
     return run
 
@@ -211,8 +228,18 @@ class Builtins(Attributes):
                 )
             case Unknown(path=str() as path):
                 return Unknown("parameter", f"len({path})")
+            case Ref(kind="instance"):
+                return self._counted(value, frame)
             case _:
                 return self._fresh("len", 0)
+
+    def _counted(self, value: Ref, frame: Frame) -> Value:
+        """What an object's own `__len__` gives."""
+        method = self.load_attribute(value, "__len__", frame)
+        if not isinstance(method, Callable) or not isinstance(method.target, Bound):
+            return self._fresh("len", 0)
+        length = self.call(method, [], [], frame)
+        return length if lattice.as_dim(length) is not None else self._fresh("len", 0)
 
     def _builtin_range(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         numbers = [arg.value for arg in args if isinstance(arg, Const) and isinstance(arg.value, int)]
@@ -392,6 +419,7 @@ class Builtins(Attributes):
         "round": _builtin_round,
         "triton.cdiv": _divmod_ceil,
         "math.prod": _builtin_prod,
+        **{f"math.{name}": _math(name) for name in ("ceil", "floor", "gcd", "isclose", "isqrt", "log2", "sqrt")},
         "len": _builtin_len,
         "range": _builtin_range,
         "list": _collection("list"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.foresee import exceptions, strings
@@ -14,11 +15,14 @@ from raiselens_server.foresee.objects import (
     ListObject,
 )
 from raiselens_server.values import dims, lattice
+from raiselens_server.values.dtypes import FLOATING
 from raiselens_server.values.lattice import (
     Const,
     Opaque,
     Ref,
     Seq,
+    Tensor,
+    Union,
     Unknown,
     Value,
 )
@@ -59,6 +63,9 @@ _PURE_STR: Final = frozenset(
 
 _LONGEST_TEXT: Final = 1 << 16
 """Characters of text that are followed; what could be longer is some text."""
+
+
+_CASTS: Final = {"half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16"}
 
 
 class Methods(Containers, Attributes):
@@ -119,6 +126,9 @@ class Methods(Containers, Attributes):
                 for held in self._submodules(receiver):
                     self._module_method("train", held, [mode], frame)
                 return receiver
+            case "half" | "float" | "double" | "bfloat16" if not args:
+                self._cast_module(receiver, _CASTS[method], set())
+                return receiver
             case "register_buffer" | "register_parameter" if len(args) > 1 and isinstance(args[0], Const):
                 self.store_attribute(receiver, str(args[0].value), args[1], frame)
                 return lattice.NONE
@@ -126,6 +136,25 @@ class Methods(Containers, Attributes):
                 return Unknown("method")
             case _:
                 return None
+
+    def _cast_module(self, receiver: Ref, dtype: str, seen: set[int]) -> None:
+        """Cast the floating parameters of a module in place; what is no parameter may be a buffer, or stay as it is."""
+        contents = self.contents(receiver)
+        if receiver.uid in seen or not isinstance(contents, InstanceObject):
+            return
+        seen.add(receiver.uid)
+        cast: list[tuple[str, Value]] = []
+        for name, value in contents.attributes:
+            made = value
+            if isinstance(value, Tensor) and value.dtypes & FLOATING:
+                names = frozenset({dtype}) if value.dtypes <= FLOATING else value.dtypes | {dtype}
+                made = replace(value, dtypes=names if value.parameter else names | value.dtypes, dtype_site=None)
+            elif isinstance(value, Ref) and value.kind == "instance":
+                self._cast_module(value, dtype, seen)
+            elif isinstance(value, (Ref, Union)):
+                made = Unknown("cast")
+            cast.append((name, made))
+        self.heap[receiver.uid] = replace(contents, attributes=tuple(cast))
 
     def _submodules(self, receiver: Ref) -> list[Ref]:
         contents = self.contents(receiver)
