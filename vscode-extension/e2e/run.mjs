@@ -40,6 +40,10 @@ const where = {
 };
 mkdirSync(where.shots, { recursive: true });
 
+// The browser's driver lists every try below what went wrong, in colour.
+// eslint-disable-next-line no-control-regex -- colours are control characters
+const firstLines = (text) => text.replaceAll(/\x1b\[\d+m/g, "").split("\n").slice(0, 3).join("\n");
+
 let failed = 0;
 for (const name of chosen.length > 0 ? chosen : Object.keys(STORIES)) {
   const began = Date.now();
@@ -50,7 +54,7 @@ for (const name of chosen.length > 0 ? chosen : Object.keys(STORIES)) {
     console.log(`ok      ${name} (${seconds()})`);
   } catch (error) {
     failed++;
-    console.log(`FAILED  ${name} (${seconds()}): ${error.message}`);
+    console.log(`FAILED  ${name} (${seconds()}): ${firstLines(error.message)}`);
     await started?.window.shot(`${name}-failed`).catch(() => undefined);
   } finally {
     await started?.stop();

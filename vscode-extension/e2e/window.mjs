@@ -85,6 +85,9 @@ export class Window {
   /** Puts the cursor on a word of a line. */
   async click(line, word) {
     await this.word(line, word).click();
+    // The card of what the pointer rests on would cover what comes next.
+    await this.page.mouse.move(900, 700);
+    await until(async () => (await this.page.locator(".monaco-hover:visible").count()) === 0, "the card goes");
   }
 
   word(line, word) {
