@@ -82,7 +82,7 @@ export async function startEditor(where, { files, settings = {}, machine = {}, f
   writeFileSync(join(home, "data", "User", "settings.json"), JSON.stringify(all, undefined, 2));
   const interpreter = { "raiselens.interpreter": [where.python], ...machine };
   writeFileSync(join(home, "data", "Machine", "settings.json"), JSON.stringify(interpreter));
-  writeFileSync(join(home, ".bashrc"), 'PS1="\\$ "\nHISTFILE=\n');
+  writeFileSync(join(home, ".bashrc"), `PS1="\\$ "\nHISTFILE=\nPATH=${dirname(where.python)}:$PATH\n`);
   writeFileSync(join(home, "config.yaml"), "auth: none\n");
 
   const env = {

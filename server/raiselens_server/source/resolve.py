@@ -71,7 +71,7 @@ class Resolver:
 
     def package_of(self, path: str) -> tuple[str, str]:
         """`package_root` among the folders that this project searches."""
-        return package_root(path, self._environment.search_path)
+        return package_root(path, (*self._environment.search_path, *self._environment.stubs))
 
     def root_of(self, path: str) -> str | None:
         """The folder that the user named and that holds a file, the innermost one."""

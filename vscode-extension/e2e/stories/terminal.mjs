@@ -3,12 +3,12 @@ import { until } from "../editor.mjs";
 import { MESSAGE, TRAIN, TRAIN_MESSAGE } from "../programs.mjs";
 
 /** A script that fails in the terminal: link, tooltip, a diagnostic in the source, its fix; success clears it. */
-export async function terminal(start, { python }) {
+export async function terminal(start) {
   // The rule is not shown while typing, so that all that is seen here comes from the terminal.
   const { window } = await start({ files: TRAIN, settings: { "raiselens.ignore": ["pool-must-be-int32"] } });
   await window.open("train.py");
   await window.openTerminal();
-  await window.type(`sleep 0.3; ${python} train.py fail`);
+  await window.type("sleep 0.3; python train.py fail");
   await window.inTerminal(TRAIN_MESSAGE);
 
   await window.squiggles().first().waitFor({ timeout: 30_000 });
@@ -37,10 +37,10 @@ export async function terminal(start, { python }) {
 
   // Undone and not saved, it fails no more once the repair is on disk.
   await window.keyboard.press("Control+Z");
-  await window.type(`sleep 0.3; ${python} train.py fail`);
+  await window.type("sleep 0.3; python train.py fail");
   await window.squiggles().first().waitFor({ timeout: 30_000 });
   await window.type("sed -i s/int64/int32/ train.py");
-  await window.type(`sleep 0.3; ${python} train.py fail`);
+  await window.type("sleep 0.3; python train.py fail");
   await until(async () => (await window.squiggles().count()) === 0, "success clears the diagnostic", 30_000);
 
   // A line alone, from wherever it came, leads to its record.

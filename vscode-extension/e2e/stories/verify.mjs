@@ -30,6 +30,7 @@ export async function verify(start, { python }) {
   assert.match(said, /CPU interpreter, not a GPU run/);
   assert.match(said, /Raised as predicted/);
   assert.ok(said.includes(MESSAGE));
+  assert.match(said, /\bsglang\.\S+ was not run: no module named 'sglang'/);
   assert.match(said, /Equal to the reference in every element, 24 cases/);
   assert.match(said, /sm_90/);
   await window.shot("verify-card");
