@@ -51,6 +51,9 @@ class Access(Core):
                 return Unknown("item")
             case Unknown(path=str() as path) if path.endswith(".shape") and isinstance(index, Const):
                 return Unknown("parameter", f"{path}[{index.value!r}]")
+            case Const(value=None):
+                text = "'NoneType' object is not subscriptable"
+                raise self.none_error(text, "none-subscript", f"{self.source(frame, expr[3])} is None", frame, expr)
             case Named() | Callable():
                 return value if isinstance(value, Named) and "typing" in value.name else Unknown("item")
             case Union(options=options):
@@ -130,6 +133,9 @@ class Access(Core):
 
     def _unpack(self, target: Expr, value: Value, frame: Frame) -> None:
         parts = target[3]
+        if value == lattice.NONE:
+            text = "cannot unpack non-iterable NoneType object"
+            raise self.none_error(text, "none-unpack", self.source(frame, target), frame)
         items = self.unpacked(value)
         if items is None and isinstance(value, Tensor) and value.shape is not None:
             items = self._unpacked_rows(value)

@@ -314,16 +314,44 @@ class Core(Parts):
         derived = frame.derived
         return any(name in derived for name in names_read(expr))
 
-    def speculate(self, frame: Frame, thunk: Thunk[[], Value]) -> Value:
-        """Evaluate what may not be reached: a raise in it is no certain one, but stands in a root."""
+    def none_error(self, text: str, rule: str, condition: str, frame: Frame, expr: Expr | None = None) -> Raising:
+        """The TypeError of None where something with items is wanted."""
+        offset = None if expr is None else frame.base + expr[1]
+        return Raising(
+            "TypeError",
+            (text,),
+            frame,
+            condition=condition,
+            implicit=rule,
+            rule=rule,
+            callee="__getitem__" if rule == "none-subscript" else "",
+            offset=offset,
+        )
+
+    def speculate(
+        self, frame: Frame, thunk: Thunk[[], Value], test: Expr | None = None, *, taken: bool = True
+    ) -> Value:
+        """Evaluate what is reached only where `test` is `taken`: a raise in it is no certain one, but stands in a root."""
         try:
             return thunk()
         except Raising as raising:
-            if frame.root:
-                self.report(raising, frame)
-            else:
-                frame.unsure = True
+            self.stand(raising, frame, test, taken=taken)
             return Unknown("raised")
+
+    def stand(self, raising: Raising, frame: Frame, test: Expr | None, *, taken: bool) -> None:
+        """Take a raise of code that is reached only where `test` is `taken`."""
+        if not frame.root:
+            frame.unsure = True
+            return
+        if test is None:
+            self.report(raising, frame)
+            return
+        text = self.source(frame, test)
+        frame.branches.append(text if taken else f"not ({text})")
+        frame.tests.append(test)
+        self.report(raising, frame)
+        frame.tests.pop()
+        frame.branches.pop()
 
     def over_options(self, options: tuple[Value, ...], question: Thunk[[Value], Value], frame: Frame) -> Value:
         """Ask the same of each alternative: what they answer, joined; a certain raise only where all raise."""

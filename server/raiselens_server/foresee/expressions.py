@@ -19,6 +19,7 @@ from raiselens_server.values import lattice
 from raiselens_server.values.lattice import (
     Callable,
     Const,
+    Device,
     DType,
     HolePart,
     Named,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.source.ir import Expr
 
+_ONE_OF_A_KIND: Final = frozenset({"cpu", "meta"})
 _SWAPPED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
@@ -139,6 +141,10 @@ class Expressions(Core):
 
     def text_of(self, value: Value, conversion: str, spec: str | None, source: str) -> strings.Parts:
         """How a value prints in a replacement field."""
+        card = isinstance(value, Device) and value.index is None and value.type not in _ONE_OF_A_KIND
+        if card and source.endswith(".device"):
+            # What `x.device` gives names the card it is on, where `torch.device("cuda")` names none.
+            return strings.hole(source)
         return strings.formatted(self.printable(value), conversion, spec, source)
 
     def printable(self, value: Value) -> Value:
@@ -198,6 +204,7 @@ class Expressions(Core):
         return self._either(
             lambda: self.branch(expr[3], frame, expr[4], taken=True),
             lambda: self.branch(expr[3], frame, expr[5], taken=False),
+            expr[3],
             frame,
         )
 
@@ -214,21 +221,18 @@ class Expressions(Core):
             for name in bound:
                 saved[name] = Unknown("maybe-unbound")
 
-    def _either(self, first: Handler[[], Value], second: Handler[[], Value], frame: Frame) -> Value:
+    def _either(self, first: Handler[[], Value], second: Handler[[], Value], test: Expr, frame: Frame) -> Value:
         results: list[Value] = []
-        raised: list[Raising] = []
-        for thunk in (first, second):
+        raised: list[tuple[Raising, bool]] = []
+        for thunk, taken in ((first, True), (second, False)):
             try:
                 results.append(thunk())
             except Raising as raising:
-                raised.append(raising)
+                raised.append((raising, taken))
         if not results:
-            raise raised[0]
-        for each in raised:
-            if frame.root:
-                self.report(each, frame)
-            else:
-                frame.unsure = True
+            raise raised[0][0]
+        for each, taken in raised:
+            self.stand(each, frame, test, taken=taken)
         return lattice.join_all(results)
 
     def test(self, expr: Expr, frame: Frame) -> bool | None:
@@ -253,7 +257,9 @@ class Expressions(Core):
         return self.truth(self.evaluate(expr, frame))
 
     def _speculative_test(self, test: Expr, operand: Expr, frame: Frame, *, taken: bool) -> bool | None:
-        value = self.speculate(frame, lambda: constant_bool(self._branch_test(test, operand, frame, taken=taken)))
+        value = self.speculate(
+            frame, lambda: constant_bool(self._branch_test(test, operand, frame, taken=taken)), test, taken=taken
+        )
         return self.truth(value)
 
     def _branch_test(self, test: Expr, operand: Expr, frame: Frame, *, taken: bool) -> bool | None:
@@ -284,7 +290,7 @@ class Expressions(Core):
         return value
 
     def _speculative_operand(self, test: Expr, operand: Expr, frame: Frame, *, taken: bool) -> Value:
-        return self.speculate(frame, lambda: self.branch(test, frame, operand, taken=taken))
+        return self.speculate(frame, lambda: self.branch(test, frame, operand, taken=taken), test, taken=taken)
 
     def _kept(self, left: Value, stop: bool) -> Value:
         """The left operand where it is the result: `x or y` gives `x` only if that is true."""

@@ -29,6 +29,15 @@ class Condition:
     handled: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An undecided test on one of its branches: as written, and what the locals that it reads held."""
+
+    text: str
+    values: tuple[tuple[str, Value], ...]
+    taken: bool
+
+
 @dataclass(eq=False, slots=True)
 class Frame:
     """One function (or module top level) being run on abstract values.
@@ -68,6 +77,7 @@ class Frame:
     live: bool = False
     tests: list[Expr] = field(default_factory=list)
     passed: list[Expr] = field(default_factory=list)
+    answered: list[Answered] = field(default_factory=list)
     assumed: tuple[Assumed, ...] = ()
 
     @property

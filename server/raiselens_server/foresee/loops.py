@@ -68,9 +68,12 @@ class Loops(Narrowing):
     def _for(self, statement: Stmt, frame: Frame) -> bool:
         _, _, _, target, iterable, body, orelse = statement
         over = self.evaluate(iterable, frame)
+        if over == lattice.NONE:
+            text = "'NoneType' object is not iterable"
+            raise self.none_error(text, "none-iterate", f"{self.source(frame, iterable)} is None", frame)
         value = self.iterate(over, frame)
         if value is not None and len(value) <= (UNROLL_TEXT if isinstance(over, Const) else UNROLL_LIMIT):
-            return self._unrolled(value, target, body, orelse, frame)
+            return self._unrolled(value, statement, frame)
         return self._unknown_rounds(value, self.element_of(over), target, body, orelse, frame)
 
     def iterate(self, value: Value, frame: Frame) -> tuple[Value, ...] | None:
@@ -85,11 +88,14 @@ class Loops(Narrowing):
             items = self.rows_of(value)
         return items
 
-    def _unrolled(self, items: tuple[Value, ...], target: Expr, body: Block, orelse: Block, frame: Frame) -> bool:
+    def _unrolled(self, items: tuple[Value, ...], statement: Stmt, frame: Frame) -> bool:
+        _, _, _, target, _, body, orelse = statement
         leaving: list[State] = []
         falls = True
         depth = len(frame.conditions)
         for item in items:
+            # The round before has left the last statement of the body here.
+            frame.statement, frame.at = statement, frame.base + statement[1]
             self.assign(target, item, frame)
             loop = Loop(tests=len(frame.tests))
             frame.loops.append(loop)

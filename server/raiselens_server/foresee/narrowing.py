@@ -42,6 +42,37 @@ class Narrowing(Core):
                 value = self.evaluate(cls, frame)
                 self._keep(subject[3], lambda v: self.is_instance(v, value) is not (not taken), frame)
 
+    def locals_of(self, test: Expr, frame: Frame) -> tuple[tuple[str, Value], ...] | None:
+        """What the names in a test hold, where it reads nothing but locals, so that asking again gives the same."""
+        held: list[tuple[str, Value]] = []
+        stack: list[object] = [test]
+        while stack:
+            node = stack.pop()
+            if not isinstance(node, tuple) or not node:
+                continue
+            if node[0] == ir.NAME and len(node) == 4:
+                value = frame.variables.get(node[3])
+                if value is None or node[3] in frame.rebound:
+                    return None
+                held.append((node[3], value))
+            elif node[0] in {ir.COMPARE, ir.UNARY, ir.BOOLEAN}:
+                stack.extend(node[3:])
+            elif node[0] != ir.CONST:
+                if isinstance(node[0], int):
+                    return None
+                stack.extend(node)
+        return tuple(held) if held else None
+
+    def already(self, test: Expr, frame: Frame) -> bool | None:
+        """What was assumed of a test on the way here, where none of its names was bound again."""
+        if not frame.answered:
+            return None
+        text = self.source(frame, test)
+        for each in reversed(frame.answered):
+            if each.text == text and all(frame.variables.get(name) is value for name, value in each.values):
+                return each.taken
+        return None
+
     def _keep(self, name: str, admits: Callable[[Value], bool], frame: Frame) -> None:
         value = frame.variables.get(name)
         if isinstance(value, Union):

@@ -369,6 +369,9 @@ class Project:
         parameter = unit.parameters[index]
         if index == 0 and owner is not None and parameter.kind in {units.POSITIONAL_ONLY, units.POSITIONAL_OR_KEYWORD}:
             names = {d[3] for d in unit.decorators if d[0] == ir.NAME}
+            if "type" in run.order(owner):
+                # A metaclass: its instances are classes.
+                return Unknown("class")
             if "classmethod" in names or unit.name in {"__new__", "__init_subclass__", "__class_getitem__"}:
                 return Callable(Derived(owner), "cls")
             if "staticmethod" not in names:

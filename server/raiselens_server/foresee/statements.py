@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.foresee.core import Core
-from raiselens_server.foresee.frames import Condition, Raising
+from raiselens_server.foresee.frames import Answered, Condition, Raising
 from raiselens_server.foresee.narrowing import Narrowing
 from raiselens_server.foresee.objects import Class, Function
 from raiselens_server.source import ir
@@ -196,6 +196,10 @@ class Statements(Narrowing, Core):
             self.statistics.guards_reached += 1
         answer = self.test(test, frame)
         if answer is None:
+            answer = self.already(test, frame)
+            if answer is not None:
+                # Asked again: the branch that cannot be reached is dead, the other one as undecided as before.
+                return self.block(body if answer else orelse, frame)
             return self._undecided_if(statement, frame, guard=guard)
         if guard:
             self.statistics.guards_decided += 1
@@ -215,9 +219,14 @@ class Statements(Narrowing, Core):
             self._undecided(test, frame)
         entry = self.snapshot(frame)
         states: list[State] = []
+        left = True
         text = self.source(frame, test)
+        known = len(frame.answered)
+        values = self.locals_of(test, frame)
         for block, taken in ((body, True), (orelse, False)):
             self.restore(frame, (dict(entry[0]), dict(entry[1])))
+            if values is not None:
+                frame.answered.append(Answered(text, values, taken))
             self.refine(test, taken, frame)
             frame.branches.append(text if taken else f"not ({text})")
             frame.tests.append(test)
@@ -228,8 +237,12 @@ class Statements(Narrowing, Core):
             frame.tests.pop()
             frame.branches.pop()
             del frame.conditions[depth:]
+            del frame.answered[known:]
             if falls:
+                left = taken
                 states.append((frame.variables, self.heap))
+        if values is not None and len(states) == 1:
+            frame.answered.append(Answered(text, values, left))
         if len(frame.raises) > before and states:
             frame.unsure = True
         if not states:
