@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -65,3 +66,19 @@ def test_what_was_foreseen_is_what_happens(tmp_path: Path):
     assert (report.after.ok, report.after.cases, report.scatter) == (True, 1, None)
     assert report.repair == "Allocate `x` as torch.int32"
     assert report.programs["after"].endswith("x = torch.zeros(2, 4, dtype=torch.int32)\nnarrow(x, 3)\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="triton is published for Linux alone")
+def test_show_prints_the_programs_as_they_can_be_pasted(tmp_path: Path):
+    target(tmp_path, "x = torch.zeros(2, 4, dtype=torch.int64)\nnarrow(x)\n")
+    command = [sys.executable, "-m", "raiselens_server.cli.main", "verify", f"{tmp_path / 'main.py'}:5", "--show"]
+    command += ["--device", "cpu", "--python", sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "The error is verified: run in the CPU interpreter; not run on a GPU\n" in done.stdout
+    assert "  note: no repair to verify\n" in done.stdout
+    program = done.stdout.partition("# before\n")[2]
+    assert program.endswith("x = torch.zeros(2, 4, dtype=torch.int64)\nnarrow(x)\n\n")
+    (tmp_path / "pasted.py").write_text(program, encoding="utf-8")
+    pasted = subprocess.run([sys.executable, str(tmp_path / "pasted.py")], capture_output=True, text=True, check=False)
+    assert pasted.stderr.endswith("TypeError: narrow() missing 1 required positional argument: 'n'\n")
