@@ -28,6 +28,21 @@ def test_programs(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="triton is published for Linux alone")
+def test_two_devices_where_there_is_one_are_not_run(tmp_path: Path) -> None:
+    from tests.verify.apart import call_stage
+
+    (tmp_path / "main.py").write_text(
+        "import torch\n\n\ndef same(x, y):\n    if x.device != y.device:\n"
+        "        raise ValueError(f'x on {x.device}, y on {y.device}')\n\n\n"
+        "x = torch.zeros(4, device='cuda')\ny = torch.zeros(4, device='cpu')\nsame(x, y)\n",
+        encoding="utf-8",
+    )
+    target = target_in(shared_project(), tmp_path)
+    answer = call_stage(encode_request(VerifyRequest(target), time_limit=60))
+    assert answer == {"notes": ["main.same was not run: it needs a GPU, and there is none (on the CPU: no error)"]}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="triton is published for Linux alone")
 @pytest.mark.parametrize("case", [case for case in CASES if "unrun" not in case.words], ids=lambda case: case.slug)
 def test_before_raises_and_after_runs(case: Case, tmp_path: Path) -> None:
     from tests.verify.apart import call_stage

@@ -7,6 +7,7 @@ the user's. What the scatter wrote is compared with the reference.
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -119,7 +120,7 @@ def _before_and_after(request: dict[str, Any], watched: Watched | None) -> dict[
     if first is None:
         raise UnbuildableError("no call could be made from what is known")
     text, raised = first
-    if device == "cpu" and ("cuda" in kinds or _wants_gpu(raised)):
+    if device == "cpu" and ("cuda" in {*kinds, *_words(call["before"])} or _wants_gpu(raised)):
         raise UnbuildableError(f"it needs a GPU, and there is none (on the CPU: {raised})"[:_ANY_TEXT])
     if len(tried) > 1 and raised.class_name:
         raise UnbuildableError(
@@ -199,6 +200,10 @@ def _as_predicted(raised: Raised, target: Mapping[str, Any]) -> bool:
     return same_class(raised.class_name, predicted["class"], own=raised.own) and same_message(
         raised.message, predicted["message"], spans
     )
+
+
+def _words(source: str) -> list[str]:
+    return re.findall(r"\w+", source)
 
 
 def _wants_gpu(raised: Raised) -> bool:
