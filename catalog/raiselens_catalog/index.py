@@ -16,6 +16,7 @@ import struct
 from array import array
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
@@ -100,37 +101,15 @@ class TemplateIndex:
 
     def matching(self, message: str) -> list[int]:
         """The rows whose templates match the whole message, in no order that means anything."""
-        text = message.rstrip(BLANKS).encode("utf-8", "surrogatepass")
-        starts, postings = self.starts, self.postings
+        text, keys = _message_keys(message)
+        anchors, starts, postings = self.anchors, self.starts, self.postings
         return [
             row
-            for at in self._anchored(text)
-            for row in postings[starts[at] : starts[at + 1]]
+            for key in keys
+            if key in anchors
+            for row in postings[starts[anchors[key]] : starts[anchors[key] + 1]]
             if self._matches(row, text)
         ]
-
-    def _anchored(self, text: bytes) -> set[int]:
-        """The anchors that a message holds: its runs of words, as `_runs` has them, and its edges.
-
-        Written out where `_runs` would do: this loop is most of what a match costs.
-        """
-        anchors = self.anchors
-        keys = [_ANYWHERE]
-        before = earlier = 0
-        for count, word in enumerate(_WORD.findall(text)):
-            alone = crc32(word)
-            keys.append(alone)
-            if count:
-                pair = crc32(word, before)
-                keys.append(pair)
-                if count > 1:
-                    keys.append(crc32(word, earlier))
-                earlier = pair
-            before = alone
-        for size in range(1, _EDGE + 1):
-            keys.append(crc32(text[:size], _EDGE_BEGIN))
-            keys.append(crc32(text[-size:], _EDGE_END))
-        return {anchors[key] for key in keys if key in anchors}
 
     def body(self, row: int) -> bytes:
         """A template's bytes: literals with `HOLE` between them."""
@@ -154,6 +133,20 @@ class TemplateIndex:
                 return False
             at += len(literal)
         return True
+
+
+@lru_cache(maxsize=2)
+def _message_keys(message: str) -> tuple[bytes, frozenset[int]]:
+    """A message's bytes, and the anchors that it may hold: its runs of words and its edges.
+
+    Every layer asks for those of the same message, and they are most of what a match costs.
+    """
+    text = message.rstrip(BLANKS).encode("utf-8", "surrogatepass")
+    keys = _runs(_WORD.findall(text))
+    keys.append(_ANYWHERE)
+    for size in range(1, _EDGE + 1):
+        keys += (crc32(text[:size], _EDGE_BEGIN), crc32(text[-size:], _EDGE_END))
+    return text, frozenset(keys)
 
 
 def template_bytes(template: Template) -> bytes:

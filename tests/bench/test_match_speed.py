@@ -51,6 +51,15 @@ def seconds(action: Callable[[], object]) -> float:
     return time.process_time() - begin
 
 
+def resident() -> float:
+    """MiB of memory that this process holds; 0 where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0.0
+    return pages * 4096 / 2**20
+
+
 def baseline(root: Path) -> int:
     """Count the raises and asserts of all files, by Python's own parser."""
     count = 0
@@ -89,10 +98,17 @@ def test_matching(built: Report, folder: Path):
     def first() -> None:
         Catalog.open(data_dir=folder).match(*messages[0][:2])
 
+    # Memory of a serving process, before and after all that matching loads.
+    before = resident()
     opened = seconds(first)
+    grown = resident() - before
     times = [seconds(lambda one=one: catalog.match(one[0], one[1])) for one in messages]
-    ranked = [(catalog.match(name, text), record) for name, text, record in messages]
-    alone = sum(any(found.id == record and found.rank == 0 for found in candidates) for candidates, record in ranked)
+    ranked = [(catalog.match(name, text, limit=len(entries)), record) for name, text, record in messages]
+    best = [[found for found in candidates if found.rank == 0] for candidates, _ in ranked]
+    found = sum(any(one.id == record for one in ones) for ones, (_, record) in zip(best, ranked, strict=True))
+    # A person's record of the same words stands before the one that a miner made of them.
+    told = sum(bool(ones) and not ones[0].entry.mined for ones in best)
+    alone = sum(len(ones) == 1 for ones in best)
     patterns = [re.compile(entry.template.pattern, re.DOTALL) for entry in entries]
     looped = statistics.median(
         seconds(lambda text=text: [pattern.fullmatch(text) for pattern in patterns]) for _, text, _ in messages[:LOOPED]
@@ -100,6 +116,9 @@ def test_matching(built: Report, folder: Path):
     median = statistics.median(times)
     print(f"\n{built.records + report.records} mined records, {len(patterns)} of them told by their text")
     print(f"  a match {median * 1e6:.0f} µs (median of {MESSAGES}), the loop of regexes {looped * 1e6:.0f} µs")
-    print(f"  ratio 1 : {looped / median:.0f}; first match after opening {opened * 1e3:.0f} ms")
-    print(f"  {alone} of {MESSAGES} messages find their record at the first rank")
-    assert alone > 0.95 * MESSAGES
+    print(f"  ratio 1 : {looped / median:.0f}; first match after opening {opened * 1e3:.0f} ms, {grown:.0f} MiB more")
+    print(
+        f"  {found} of {MESSAGES} messages find their record at the first rank, {alone} of {MESSAGES} one record alone"
+    )
+    print(f"  {told} have a curated record at the first rank; of {len(entries)} records with 12 literal characters")
+    assert found >= 0.99 * MESSAGES
