@@ -326,16 +326,16 @@ class Calls(Running):
         """Bind and run a function of followed source."""
         unit = function.unit
         if unit.rewritten:
-            return self.not_followed(arguments, "rewritten")
+            return self._left_out(function, arguments, "rewritten")
         bound = self.bound(function, arguments, frame, expr)
         served = self.backend_of(function, arguments, frame) if unit.name == "get_backend" else None
         if served is not None:
             return served
         if not self.deep and not self._worth_running(unit, bound.values):
-            self.not_followed(arguments, "no-facts")
+            self._left_out(function, arguments, "no-facts")
             return self.returned(function, frame, expr, "no-facts")
         if frame.depth >= MAX_DEPTH or self._recursion(function, frame) >= RECURSION_LIMIT:
-            return self.not_followed(arguments, "depth")
+            return self._left_out(function, arguments, "depth")
         values = dict(bound.values)
         inner = callee_frame(function, values, frame)
         self._defaults(function, bound.unsure, values)
@@ -371,6 +371,12 @@ class Calls(Running):
         if expr is not None and frame.module is self.checked:
             self.followed.add(frame.base + expr[1])
         return bound
+
+    def _left_out(self, function: Function, arguments: Arguments, cause: str) -> Value:
+        """A followed function is not run: it may change what it is given, and what it closes over."""
+        if function.closure is not None:
+            self.escape(Callable(function, function.unit.name))
+        return self.not_followed(arguments, cause)
 
     def signature(self, function: Function) -> str:
         """The parameter list as written, on one line."""

@@ -71,7 +71,8 @@ class Resolver:
 
     def package_of(self, path: str) -> tuple[str, str]:
         """`package_root` among the folders that this project searches."""
-        return package_root(path, (*self._environment.search_path, *self._environment.stubs))
+        searched = {*self._environment.search_path, *self._environment.stubs}
+        return package_root(path, searched - {*self._roots})
 
     def root_of(self, path: str) -> str | None:
         """The folder that the user named and that holds a file, the innermost one."""
