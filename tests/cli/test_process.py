@@ -180,6 +180,47 @@ class TestFollowing:
         assert process.stdout.read() == ""
         assert process.wait(timeout=60) == 1
 
+    def test_a_warning_is_told_and_is_no_error(self, tmp_path: Path) -> None:
+        log = tmp_path / "run.log"
+        log.write_text("a.py:3: FutureWarning: dtype= will be required\n")
+        with log.open() as text:
+            done = raiselens("explain", "-", "--follow", "--format", "json", stdin=text)
+        assert (json.loads(done.stdout)["primary"], done.returncode) == (None, 0)
+
+
+class TestStreams:
+    @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-8"])
+    def test_marked_encodings_are_read(self, tmp_path: Path, encoding: str) -> None:
+        log = tmp_path / "run.log"
+        log.write_text("ValueError: größe ≠ 4\n", encoding=encoding)
+        done = raiselens(
+            "explain", log, "--format", "json", env={**os.environ, "PYTHONIOENCODING": "utf-8"}, encoding="utf-8"
+        )
+        (error,) = json.loads(done.stdout)["errors"]
+        assert (error["class"], error["message"]) == ("ValueError", "größe ≠ 4")
+
+    @pytest.mark.skipif(not hasattr(os, "wait4"), reason="the peak of one child's memory is asked of the system")
+    def test_memory_does_not_grow_with_the_stream(self) -> None:
+        peaks = [peak_of_reading(blocks) for blocks in (4, 60)]
+        # In the unit of the system, which is KiB on Linux and bytes on macOS.
+        assert peaks[1] < 1.3 * peaks[0]
+
+
+def peak_of_reading(blocks: int) -> int:
+    """The peak of memory while `explain` reads so many MB from a pipe, an error in each of them."""
+    line = "2026-08-01 10:00:00,000 - app - INFO - Decode batch. #running-req: 7, errors: 0\n"
+    failed = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\nValueError: bad\n'
+    block = (line * (1_000_000 // len(line)) + failed).encode()
+    process = subprocess.Popen([*COMMAND, "explain", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    assert process.stdin is not None
+    for _ in range(blocks):
+        process.stdin.write(block)
+    process.stdin.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 1
+    return usage.ru_maxrss
+
 
 def test_a_fault_of_ours_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("x = 1\n")

@@ -25,9 +25,11 @@ from raiselens_server.cli.terminal import emit, emit_page
 from raiselens_server.source.presence import is_folder
 
 if TYPE_CHECKING:
+    from codecs import IncrementalDecoder
     from collections.abc import Iterator
 
     from raiselens_server.diagnose import Explained, Explainer
+    from raiselens_server.error import RaisedError
     from raiselens_server.present.observed import Surroundings
 
 BLOCK = 1 << 20
@@ -109,21 +111,29 @@ def _opened(file: str | None) -> BinaryIO:
 
 
 def _text(stream: BinaryIO) -> Iterator[str]:
-    """The text of a log in blocks; bytes that are no UTF-8 are replaced, so that no content is unreadable."""
-    import codecs
-
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    """The text of a log in blocks; bytes that are no text are replaced, so that no content is unreadable."""
     try:
-        while block := stream.read(BLOCK):
+        block = stream.read(BLOCK)
+        decoder = _decoder(block)
+        while block:
             yield decoder.decode(block)
+            block = stream.read(BLOCK)
     except OSError as error:
         name = stream.name if isinstance(stream.name, str) else "standard input"
         raise CommandError(f"explain: {name}: {error.strerror}") from error
     yield decoder.decode(b"", final=True)
 
 
+def _decoder(first: bytes) -> IncrementalDecoder:
+    """UTF-8, unless the text begins with the mark of UTF-16: what PowerShell's `>` writes."""
+    import codecs
+
+    marked = first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return codecs.getincrementaldecoder("utf-16" if marked else "utf-8")("replace")
+
+
 def _follow(explainer: Explainer, file: str | None, form: str) -> int:
-    from raiselens_server.read import Reader, Reading
+    from raiselens_server.read import Reader
 
     reader = Reader()
     found = False
@@ -131,25 +141,32 @@ def _follow(explainer: Explainer, file: str | None, form: str) -> int:
         for piece in _growing(stream, endless=file not in {None, "-"}):
             errors = reader.settle() if piece is None else reader.feed(piece)
             for error in errors:
-                explained = explainer.explain(Reading((error,), 0, ""))
-                _print(explainer, explained, form, one_line=True)
-                sys.stdout.flush()
-                found = True
+                found |= _tell(explainer, error, form)
             if is_unread():
                 return 1 if found else 0
         for error in reader.finish():
-            _print(explainer, explainer.explain(Reading((error,), 0, "")), form, one_line=True)
-            found = True
+            found |= _tell(explainer, error, form)
     return 1 if found else 0
+
+
+def _tell(explainer: Explainer, error: RaisedError, form: str) -> bool:
+    """Print one error of a stream; whether it is one, and no warning."""
+    from raiselens_server.error import Role
+    from raiselens_server.present.observed import role_of
+    from raiselens_server.read import Reading
+
+    raised = role_of(error) is not Role.WARNING
+    _print(explainer, explainer.explain(Reading((error,), 0 if raised else None)), form, one_line=True)
+    sys.stdout.flush()
+    return raised
 
 
 def _growing(stream: BinaryIO, *, endless: bool) -> Iterator[str | None]:
     """The text as it comes; `None` where nothing came for a while. A file is followed until interrupted."""
-    import codecs
     import select
     import time
 
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder: IncrementalDecoder | None = None
     while True:
         if not endless:
             # Waiting on a pipe: poll, so that an idle stream's last error is told too.
@@ -158,6 +175,7 @@ def _growing(stream: BinaryIO, *, endless: bool) -> Iterator[str | None]:
                 yield None
                 continue
         block = stream.read1(BLOCK) if hasattr(stream, "read1") else stream.read(BLOCK)
+        decoder = decoder or _decoder(block)
         if block:
             yield decoder.decode(block)
         elif endless:

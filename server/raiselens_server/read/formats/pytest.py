@@ -103,13 +103,19 @@ class PytestUnit:
             if definition is not None:
                 self.defined = definition["name"]
                 return True
-        place = (
+        if self.errors and not self.frames and _LINE_STYLE.match(text[:700]):
+            # `--tb=line` names the place below the message.
+            place = text.partition(": ")[0]
+            file, _, number = place.rpartition(":")
+            self.frames.append(frame(line.keep(len(place)), file, int(number), ""))
+            return True
+        found = (
             _AT.match(text[:1024])
             if text[:1] not in {" ", "\t", ">", ""} and (text[0] == "<" or ".py:" in text[:700])
             else None
         )
-        if place is not None:
-            self._place(line, place)
+        if found is not None:
+            self._place(line, found)
         return True
 
     def _place(self, line: Line, place: re.Match[str]) -> None:
