@@ -76,6 +76,7 @@ _GOES_ON = ("notes", "plain-lines", "group-notes")
 
 _NOT_PICKLED = (
     "colons",
+    "unraised",
     "interrupt",
     "taskgroup",
     "group-lines",

@@ -267,7 +267,7 @@ class Demux:
         unit = stream.unit
         if unit is None:
             return False
-        if isinstance(unit, lone.LoneUnit) and isinstance(classify(line.text), Link):
+        if isinstance(unit, lone.LoneUnit) and not unit.quoting and isinstance(classify(line.text), Link):
             first = unit.linked()
             if first is None:
                 return False

@@ -45,6 +45,11 @@ class LoneUnit:
         self.message = Message(draft, eager=below, traced=below, whole=self.whole)
         return True
 
+    @property
+    def quoting(self) -> bool:
+        """Whether what comes is quoted in the message: links in there are none of this error."""
+        return self.message is not None and self.message.quoting
+
     def linked(self) -> Draft | None:
         """The error as the first link of a chain: an exception that was never raised is printed without a head."""
         if self.message is None:
