@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from raiselens_server.source.environment import Environment
 
-MAX_GAP: Final = 2
+MAX_GAP: Final = 6
 """Folders without `__init__.py` that may stand between a package and one inside it."""
 
 
