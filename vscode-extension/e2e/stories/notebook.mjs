@@ -15,7 +15,16 @@ export const NOTEBOOK = JSON.stringify({
 /** Cells of a notebook are one program: the call in one is mended where another allocates. */
 export async function notebook(start) {
   const { window } = await start({ files: { "demo.ipynb": NOTEBOOK } });
-  await window.open("demo.ipynb");
+  // Before the editor has loaded what it needs for notebooks, it opens them as text.
+  await until(async () => {
+    await window.open("demo.ipynb");
+    const cells = window.page.locator(".notebookOverlay .monaco-editor").first();
+    const opened = await cells.waitFor({ timeout: 10_000 }).then(() => true, () => false);
+    if (!opened) {
+      await window.command("View: Close All Editors");
+    }
+    return opened;
+  }, "the notebook's cells", 120_000);
   await window.squiggles().first().waitFor({ timeout: 60_000 });
   await window.shot("notebook");
   await window.click("pool_out=pool", "launch_scatter");
