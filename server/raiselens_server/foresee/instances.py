@@ -89,6 +89,12 @@ class Instances(DataClasses, Attributes):
         member = self.find_member(cls, "__init__")
         if member is None or not isinstance(member[0], Callable) or not isinstance(member[0].target, Function):
             return
+        for base in self.order(cls):
+            if base is member[1]:
+                break
+            if isinstance(base, Class) and base.unit.decorators:
+                # `@dataclass` and its like write a constructor that stands in no body.
+                return
         plain = not any(isinstance(base, Class) and has_metaclass(base) for base in self.order(cls))
         if plain and not self.find_own(cls, "__new__"):
             self.bound(member[0].target, with_receiver(Unknown("instance"), arguments), frame, expr)
