@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -90,6 +91,23 @@ class TestPermissions:
         name = "x" * 300
         done = raiselens("check", name, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (2, f"raiselens check: {name}: File name too long\n")
+
+
+class TestOddFiles:
+    def test_links_that_lead_nowhere_and_files_that_are_none(self, tmp_path: Path) -> None:
+        (tmp_path / "one.py").symlink_to("two.py")
+        (tmp_path / "two.py").symlink_to("one.py")
+        (tmp_path / "here").symlink_to(".")
+        os.mkfifo(tmp_path / "pipe.py")
+        walked = raiselens("check", ".", cwd=tmp_path)
+        assert (walked.returncode, walked.stdout) == (0, "No file was checked.\n")
+        assert walked.stderr == "skipped one.py: link to nothing\nskipped two.py: link to nothing\n"
+        named = raiselens("check", "one.py", "pipe.py", cwd=tmp_path)
+        assert named.returncode == 2
+        assert named.stderr.splitlines() == [
+            f"raiselens check: one.py: {os.strerror(errno.ELOOP)}",
+            "raiselens check: pipe.py: no regular file; `-` reads standard input",
+        ]
 
 
 class TestOddNames:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from raiselens_server.cli.failure import CommandError
 from raiselens_server.cli.options import environment_for, interpreter_for, settings_for
-from raiselens_server.source.files import Skipped, SourceError, decode_source, walk
+from raiselens_server.source.files import Skipped, SourceError, decode_source, read_source, walk
 from raiselens_server.source.presence import is_folder
 from raiselens_server.source.telling import holds_python
 
@@ -113,7 +113,7 @@ def _files_of(path: Path, settings: Settings, exclude: tuple[str, ...], plan: Pl
                 found.append(item)
         return found
     try:
-        source = decode_source(path.read_bytes())
+        source = read_source(path)
     except OSError as error:
         reason = "no such file or folder" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
         plan.refused.append(Skipped(str(path), reason))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pathspec import GitIgnoreSpec
 
 from raiselens_server.config import SettingError, check_pattern
-from raiselens_server.source.presence import is_there
+from raiselens_server.source.presence import is_file, is_folder, is_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,6 +78,9 @@ def decode_source(data: bytes) -> Source:
 
 def read_source(path: str | Path) -> Source:
     """Read one file. Raises OSError or SourceError."""
+    if is_there(path) and not is_file(path) and not is_folder(path):
+        # A pipe would be waited for without end, and it could be read only once.
+        raise SourceError("no regular file; `-` reads standard input")
     return decode_source(Path(path).read_bytes())
 
 
@@ -141,7 +144,7 @@ def _walk(folder: Path, chain: list[tuple[Path, GitIgnoreSpec]]) -> Iterator[Pat
             continue
         if is_folder:
             folders.append(path)
-        elif entry.is_file():
+        elif is_file(path):
             yield path
         elif entry.is_symlink():
             yield Skipped(str(path), "link to nothing")
