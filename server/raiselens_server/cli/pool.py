@@ -158,16 +158,19 @@ def check_all(
 
     `remember`: what an earlier check found is taken where it still stands, and this one's results are kept.
     """
+    # Catalogs are opened once here, so that what is wrong with one is told once, before any work and also without any.
+    checker = Checker(groups)
+    for number in range(len(groups)):
+        checker.catalog(number)
     memory = Memory.open(groups, jobs) if remember and all(job.source is None for job in jobs) else None
     if memory is None:
-        yield from _check_all(groups, jobs, processes, {})
+        yield from _check_all(checker, jobs, processes, {})
         return
     known = memory.found
     paths = [full_path(job) for job in jobs]
     waiting = [job for job, path in zip(jobs, paths, strict=True) if path not in known]
     uses: Uses = {}
-    checker = Checker(groups)
-    checked = _check_all(groups, waiting, processes, uses) if waiting else iter(())
+    checked = _check_all(checker, waiting, processes, uses) if waiting else iter(())
     found: dict[str, Found] = {}
     whole = True
     for job, path in zip(jobs, paths, strict=True):
@@ -182,15 +185,11 @@ def check_all(
         memory.keep(jobs, found, uses)
 
 
-def _check_all(groups: Sequence[Group], jobs: Sequence[Job], processes: int | None, uses: Uses) -> Iterator[Outcome]:
+def _check_all(checker: Checker, jobs: Sequence[Job], processes: int | None, uses: Uses) -> Iterator[Outcome]:
     """Check every job, in order; which files look into which is added to `uses`."""
     count = min(processes or _cores(), max(1, len(jobs)))
     if processes is None and len(jobs) < FEWEST_FOR_PROCESSES:
         count = 1
-    # Catalogs are opened once here, so that what is wrong with one is told once and before any work.
-    checker = Checker(groups)
-    for number in range(len(groups)):
-        checker.catalog(number)
     if count == 1:
         yield from map(checker.check, jobs)
         uses.update(checker.new_uses())
@@ -198,7 +197,7 @@ def _check_all(groups: Sequence[Group], jobs: Sequence[Job], processes: int | No
     size = max(1, min(CHUNK, len(jobs) // (4 * count)))
     chunks = [jobs[start : start + size] for start in range(0, len(jobs), size)]
     context = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
-    with ProcessPoolExecutor(count, context, _start_worker, (groups,)) as executor:
+    with ProcessPoolExecutor(count, context, _start_worker, (checker.groups,)) as executor:
         try:
             for outcomes, new in executor.map(_check_chunk, chunks):
                 for path, users in new.items():
