@@ -271,6 +271,8 @@ class Project:
         statistics.calls, statistics.resolved = len(seen), len(followed)
         kept = {f.error: f for f in findings.values() if f.call.frame.module.path == module.path}
         self._findings[module.path] = kept
+        if clean is None and not kept:
+            module.release()
         ordered = sorted(kept, key=lambda error: (error.frames[0].line, error.message))
         return FileReport(path, tuple(ordered), statistics, frozenset(map(module.layout.offset, followed)), alone)
 

@@ -96,7 +96,8 @@ def names_read(node: object, *, nested: bool = False) -> Iterator[str]:
             if current[0] == ir.NAME and len(current) == 4 and isinstance(current[3], str):
                 yield current[3]
             else:
-                stack.extend(reversed(current))
+                # Most of a node are numbers and names: only what may hold nodes is looked at.
+                stack.extend([part for part in reversed(current) if not isinstance(part, (int, str))])
         elif nested and isinstance(current, FunctionUnit):
             stack.append(current.body.block)
         elif nested and isinstance(current, ClassUnit):

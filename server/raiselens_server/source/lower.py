@@ -104,9 +104,10 @@ class Lowering(ExpressionLowering):
         parameters = self.parameters(node.child_by_field_id(field.PARAMETERS))
         body = node.child_by_field_id(field.BODY)
         base, origin, whole, depth = self.base, self.origin, self.whole, self.depth
+        again: Callable[[], Body] | None = None
 
         if self.held is not None and body is not None:
-            lower = _member(self.held, self.source, (node.start_byte, node.end_byte), qualname, parameters)
+            again = lower = _member(self.held, self.source, (node.start_byte, node.end_byte), qualname, parameters)
         else:
 
             def lower() -> Body:
@@ -124,6 +125,7 @@ class Lowering(ExpressionLowering):
             start=node.start_byte - base + origin,
             end=node.end_byte - base + origin,
             lower=lower,
+            again=again,
         )
         self.nested.append(unit)
         return unit

@@ -124,6 +124,11 @@ class Module:
         """Names that something in this file replaces on other objects: `monkeypatch.setattr(m, "f", …)`, `m.f = …`."""
         return replaced_names(self)
 
+    def release(self) -> None:
+        """Free the bodies of functions: few are looked at again once the module was run."""
+        for unit in self.functions:
+            unit.release()
+
     def all_functions(self) -> Iterator[FunctionUnit]:
         """Functions and methods, outermost ones only; lambdas of the top level included."""
         yield from self.functions

@@ -68,6 +68,8 @@ class FunctionUnit:
     nothing: bool | None = field(default=None, repr=False)
     rewritten: bool = field(default=False, repr=False)
     read: frozenset[str] | None = field(default=None, repr=False)
+    again: Callable[[], Body] | None = field(default=None, repr=False)
+    """Lowers the body from the text, as often as it is asked to; None where only the syntax tree can give it."""
     watch: set[FunctionUnit] | None = field(default=None, repr=False)
     """Where to note that what somebody keeps may depend on the body; for functions that may be edited."""
 
@@ -78,13 +80,18 @@ class FunctionUnit:
         """
         self.parameters, self.returns = other.parameters, other.returns
         self.base, self.start, self.end = other.base, other.start, other.end
-        self.lower, self._body = other.lower, other._body
+        self.lower, self.again, self._body = other.lower, other.again, other._body
         self.derived = self.read = self.nothing = None
 
     @property
     def lowered(self) -> bool:
         """Whether the body is at hand."""
         return self._body is not None
+
+    def release(self) -> None:
+        """Free the body; it is lowered again if it is asked for. For functions of modules and classes only."""
+        if self.again is not None:
+            self._body, self.lower = None, self.again
 
     @property
     def body(self) -> Body:
