@@ -30,8 +30,8 @@ export async function verify(start, { python }) {
   assert.match(said, /CPU interpreter, not a GPU run/);
   assert.match(said, /Raised as predicted/);
   assert.ok(said.includes(MESSAGE));
-  assert.match(said, /\bsglang\.\S+ was not run: no module named 'sglang'/);
-  assert.match(said, /Equal to the reference in every element, 24 cases/);
+  assert.match(said, /\bsglang\.\S+ was not run: .*No module named 'sglang'/i);
+  assert.match(said, /Equal to the reference in every element, [1-9]\d+ cases/);
   assert.match(said, /sm_90/);
   await window.shot("verify-card");
   await window.command("View: Close All Editors in Group");
