@@ -163,7 +163,7 @@ def calls(node: object, names: frozenset[str]) -> bool:
 
 
 def only_calls(node: object, names: frozenset[str]) -> bool:
-    """Whether IR calls one of `names`, and does nothing else with it than to read its attributes."""
+    """Whether IR calls one of `names`, and does nothing else with it than to read its attributes or its signature."""
     stack: list[Any] = [node]
     while stack:
         part = stack.pop()
@@ -173,9 +173,17 @@ def only_calls(node: object, names: frozenset[str]) -> bool:
             return False
         if _calls(part, names):
             stack.extend(part[4:])
-        elif not (part[0] == ir.ATTRIBUTE and len(part) == 5 and _is_one(part[3], names)):
+        elif not (part[0] == ir.ATTRIBUTE and len(part) == 5 and _is_one(part[3], names)) and not _studies(part, names):
             stack.extend(part)
     return calls(node, names)
+
+
+def _studies(part: tuple[Any, ...], names: frozenset[str]) -> bool:
+    """Whether IR is `inspect.signature(f)` of one of `names`."""
+    if part[0] != ir.CALL or len(part) != 6 or len(part[4]) != 1 or part[5] or not _is_one(part[4][0], names):
+        return False
+    function = part[3]
+    return function[-1] in {"signature", "getfullargspec"} and function[0] in {ir.NAME, ir.ATTRIBUTE}
 
 
 def _calls(part: tuple[Any, ...], names: frozenset[str]) -> bool:
