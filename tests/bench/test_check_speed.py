@@ -52,6 +52,7 @@ def tool(name: str, *arguments: str) -> list[str] | None:
     return [str(path), *arguments] if path.exists() else None
 
 
+@pytest.mark.slow
 @pytest.mark.sglang
 def test_check_beside_others(sglang_root: Path, tmp_path: Path) -> None:
     package = str(sglang_root / "sglang")
@@ -76,6 +77,7 @@ def test_check_beside_others(sglang_root: Path, tmp_path: Path) -> None:
             print(f"cold, CPU: {ratio:.1f} × {other}")
 
 
+@pytest.mark.slow
 @pytest.mark.sglang
 @pytest.mark.parametrize("server", ["raiselens", "ruff"])
 def test_keystroke_to_finding(sglang_root: Path, server: str) -> None:
