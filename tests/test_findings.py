@@ -59,15 +59,17 @@ def test_the_page_tells_of_every_place_and_of_no_other() -> None:
 
 
 def outcome(root: Path, at: str) -> str:
-    """What running the statement shows: its error, that it ran, or that placeholders cannot tell."""
+    """What running the statement shows: its error, that it ran in some way, or that placeholders cannot tell."""
     name, _, line = at.rpartition(":")
+    file = root / name
     try:
-        prover.run_statement(root, root / name, int(line))
+        raised = [prover.raised_by(root, file, int(line), turn) for turn in range(prover.ways(file, int(line)))]
     except prover.CannotProveError:
         return "not told"
-    except Exception as error:  # noqa: BLE001 - the class is what is asked for
-        return f"{type(error).__name__}: {error}"
-    return "ran"
+    if None in raised:
+        return "ran"
+    last: str = raised[0].splitlines()[-1]
+    return last
 
 
 def marked(value: Any, library: str, name: str) -> Any:
