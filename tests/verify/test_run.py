@@ -409,15 +409,23 @@ def test_without_sglang_the_call_runs_on_the_bundled_scatter():
         # Without a repair the scatter's own cases are no proof of one.
         ([{"before": {}}], None),
         ([{"after": None}, {}], None),
-        ([{"after": {"ok": True, "cases": 1, "mismatches": 0}}], {"ok": True, "cases": 25, "mismatches": 0}),
+        (
+            [{"after": {"ok": True, "cases": 1, "mismatches": 0}}],
+            {"ok": True, "cases": 25, "mismatches": 0, "compared": True},
+        ),
+        # What only ran makes no comparison of the whole.
+        (
+            [{"after": {"ok": True, "cases": 1, "mismatches": 0, "compared": False}}],
+            {"ok": True, "cases": 25, "mismatches": 0, "compared": False},
+        ),
         (
             [{"after": {"ok": False, "cases": 1, "mismatches": 1, "worst": "w"}}],
-            {"ok": False, "cases": 25, "mismatches": 1, "worst": "w"},
+            {"ok": False, "cases": 25, "mismatches": 1, "worst": "w", "compared": True},
         ),
     ],
 )
 def test_after_is_the_repaired_call_first(runs: list[dict[str, object]], after: dict[str, object] | None):
-    cases = {"ok": True, "cases": 24, "mismatches": 0}
+    cases = {"ok": True, "cases": 24, "mismatches": 0, "compared": True}
     assert after_of(runs, cases, alone=False) == after
     assert after_of([], cases, alone=True) == cases
 

@@ -382,6 +382,9 @@ class ExpressionLowering:
     def _target(self, node: Node) -> Expr:
         start, end = node.start_byte - self.base, node.end_byte - self.base
         match node.type:
+            case "tuple_pattern" if not any(child.type == "," for child in node.children) and node.named_children:
+                # `(a) = b`: the grammar calls parentheses around one target a tuple too.
+                return self.target(next(child for child in node.named_children if child.type not in EXTRAS))
             case "pattern_list" | "tuple_pattern" | "expression_list" | "tuple":
                 return (
                     ir.TUPLE,

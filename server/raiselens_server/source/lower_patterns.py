@@ -45,6 +45,8 @@ def _pattern(lowering: Lowering, node: Node) -> Pattern:
             alias = lowering.text(children[-1])
             lowering.assigned.add(alias)
             return (ir.P_AS, start, end, lower_pattern(lowering, children[0]), alias)
+        case "tuple_pattern" if len(children) == 1 and not any(child.type == "," for child in node.children):
+            return lower_pattern(lowering, children[0])
         case "list_pattern" | "tuple_pattern":
             return (ir.P_SEQUENCE, start, end, tuple(lower_pattern(lowering, child) for child in children))
         case "splat_pattern":
