@@ -9,14 +9,12 @@ from raiselens_server.foresee.narrowing import Narrowing
 from raiselens_server.foresee.objects import Pending, kind_of
 from raiselens_server.foresee.scopes import BUILTINS
 from raiselens_server.source import ir
-from raiselens_server.source.bindings import bind_target, bound_by
+from raiselens_server.source.bindings import bind_target, bound_by, calls_in
 from raiselens_server.source.module import flatten
 from raiselens_server.values import lattice
 from raiselens_server.values.lattice import Callable, Const, Ref, Unknown, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from raiselens_server.foresee.core import State
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.source.ir import Block, Expr, Stmt
@@ -189,7 +187,7 @@ def _touched(statement: Stmt) -> list[str]:
         case _:
             targets = ()
     found.extend(name for target in targets if (name := _holder(target)) is not None)
-    for call in _calls(_header(statement)):
+    for call in calls_in(_header(statement)):
         function = call[3]
         if function[0] == ir.NAME and function[3] in BUILTINS:
             continue
@@ -220,13 +218,3 @@ def _header(statement: Stmt) -> tuple[object, ...]:
             return ()
         case _:
             return statement[3:]
-
-
-def _calls(part: object) -> Iterator[Expr]:
-    stack: list[object] = [part]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, tuple) and current:
-            if current[0] == ir.CALL and len(current) == 6:
-                yield current
-            stack.extend(current)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.source import ir
-from raiselens_server.source.bindings import bound_by, names_read
+from raiselens_server.source.bindings import bound_by, calls_in, names_read
 from raiselens_server.source.module import expression_text, flatten
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def for_other_versions(frame: Frame) -> bool:
 
 def _speaks_of_version(expr: Expr, frame: Frame, steps: int) -> bool:
     text = expression_text(frame.module, frame.base, expr).lower()
-    if any(word in text for word in _WORDS) or any(_probes(part, frame) for part in _calls(expr)):
+    if any(word in text for word in _WORDS) or any(_probes(part, frame) for part in calls_in(expr)):
         return True
     if any(_found_out(name, frame) for name in names_read(expr)):
         return True
@@ -39,16 +39,6 @@ def _speaks_of_version(expr: Expr, frame: Frame, steps: int) -> bool:
         for statement in _assignments(name, frame)
         if (value := _value(statement)) is not None
     )
-
-
-def _calls(node: object) -> Iterator[Expr]:
-    stack: list[object] = [node]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, tuple) and part:
-            if part[0] == ir.CALL and len(part) == 6:
-                yield part
-            stack.extend(part)
 
 
 def _probes(call: Expr, frame: Frame) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from raiselens_server.foresee.objects import Class
 from raiselens_server.source import ir
-from raiselens_server.source.bindings import bound_by
+from raiselens_server.source.bindings import bound_by, calls_in
 from raiselens_server.source.module import flatten
 
 if TYPE_CHECKING:
@@ -98,17 +98,7 @@ def _changes(unit: FunctionUnit) -> bool:
                 return True
             case _:
                 pass
-    return any(_changing(part) for part in _calls(unit.body.block))
-
-
-def _calls(node: object) -> Iterator[Expr]:
-    stack: list[object] = [node]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, tuple) and part:
-            if part[0] == ir.CALL and len(part) == 6:
-                yield part
-            stack.extend(part)
+    return any(_changing(part) for part in calls_in(unit.body.block))
 
 
 def _changing(call: Expr) -> bool:

@@ -102,3 +102,14 @@ def names_read(node: object, *, nested: bool = False) -> Iterator[str]:
             stack.append(current.body.block)
         elif nested and isinstance(current, ClassUnit):
             stack.append(current.block)
+
+
+def calls_in(node: object) -> Iterator[Expr]:
+    """The calls anywhere in an expression, statement or block."""
+    stack: list[object] = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, tuple) and part:
+            if part[0] == ir.CALL and len(part) == 6:
+                yield part
+            stack.extend(part)
