@@ -25,6 +25,9 @@ _MAX_STREAMS = 512
 _MAX_TEMPLATES = 8
 _MAX_PARTS = 4_096
 
+_LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
+_BORDERS = (" │", " ┃", " ║")
+
 # What is printed above the traceback of an error that ends a thread, a task or a child, but not the program.
 _SURVIVED = ("Exception in thread", "Exception in callback", "Task exception was", "Future exception was", "Process ")
 
@@ -143,6 +146,7 @@ class Demux:
 
     def _split(self, line: Line) -> tuple[Prefix, Line]:
         """The line's prefix, known pieces and learned ones, and what stands behind it."""
+        line = self._unframed(line)
         prefix = split_prefix(line.text)
         content = line.drop(prefix.cut)
         for template in self.templates:
@@ -163,6 +167,13 @@ class Demux:
                 content = content.keep(len(content.text) - len(repeated.group()))
         return prefix, content
 
+    def _unframed(self, line: Line) -> Line:
+        """The line without the right border of the window that it was copied from; a box of its own keeps its sides."""
+        bare = line.text.rstrip()
+        if not bare.endswith(_BORDERS) or any(isinstance(each.unit, rich.RichUnit) for each in self.streams.values()):
+            return line
+        return line.keep(len(bare[:-1].rstrip()))
+
     def _route(self, line: Line, prefix: Prefix) -> None:
         """Find the stream that the line belongs to."""
         key = prefix.key
@@ -178,7 +189,7 @@ class Demux:
                 stream = self._stream(key)
             else:
                 return
-        if self.open and not prefix.cut:
+        if self.open and not key:
             self._adopt(stream, line)
         stream.seen = self.now
         self.last = stream
@@ -201,7 +212,7 @@ class Demux:
         return stream
 
     def _adopt(self, plain: Stream, line: Line) -> None:
-        """A header had a prefix, its frames have none: the unit goes on in the stream without prefix."""
+        """A header named its speaker, its frames do not: the unit goes on in the stream of nobody."""
         if plain.unit is not None and not isinstance(plain.unit, lone.LoneUnit):
             return
         if not isinstance(classify(line.text), FrameLine):
@@ -236,6 +247,8 @@ class Demux:
         self._close(target)
         target.unit, target.shape = unit, None
         unit.tag = speaker(prefix.key)
+        if isinstance(unit, python.PythonUnit):
+            unit.parts_from_others()
 
     def _whole(self, line: Line, prefix: Prefix) -> Line:
         """A line that the collector had cut, put together; its parts are kept until the last of them comes."""
@@ -267,11 +280,12 @@ class Demux:
         unit = stream.unit
         if unit is None:
             return False
-        if isinstance(unit, lone.LoneUnit) and not unit.quoting and isinstance(classify(line.text), Link):
+        link = classify(line.text) if isinstance(unit, lone.LoneUnit) and not unit.quoting else None
+        if isinstance(unit, lone.LoneUnit) and isinstance(link, Link):
             first = unit.linked()
             if first is None:
                 return False
-            stream.unit = python.chained(first, line, unit.tag, unit.level, survived=unit.survived)
+            stream.unit = python.chained(first, link, unit.tag, unit.level, survived=unit.survived)
             stream.shape = None
             return True
         if isinstance(unit, python.PythonUnit):
@@ -337,6 +351,9 @@ class Demux:
         if not self._may_open(line):
             return
         unit = None if line.text.startswith('> File "') else _open(line)
+        if unit is None and prefix.level in _LOUD:
+            told = lone.told_at(line.text)
+            unit = lone.LoneUnit(told_at=told) if told else None
         if unit is None:
             self._learn_at(line)
             return

@@ -35,6 +35,8 @@ class Draft:
     """Whether it was read out of another error's message."""
     native: bool = False
     """Whether a compiler or a device reported it: the exception that follows from it is what Python raised."""
+    logged: bool = False
+    """Whether all that tells of it is the end of a logger's sentence: whoever wrote that had caught it."""
     noise: bool = False
     """Whether it was raised where nobody could catch it, on the way out."""
     interrupted: bool = False

@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raiselens_server.error import Role
+from raiselens_server.read.draft import Draft
 from raiselens_server.read.formats.python import Chain
-from raiselens_server.read.kinds import FrameLine, Header, classify
+from raiselens_server.read.kinds import FrameLine, Header, Link, classify
+from raiselens_server.read.names import is_exception_class, split_class
 
 if TYPE_CHECKING:
-    from raiselens_server.read.draft import Draft
+    from raiselens_server.read.lines import Line
 
 # Each depth reads its lines once more, so that depth times length is linear only while the depth is bounded.
 _MAX_DEPTH = 6
@@ -25,11 +27,12 @@ def quoted_in(draft: Draft, depth: int = 0) -> list[Draft]:
         return []
     found: list[Draft] = []
     chain: Chain | None = None
+    above: list[Line] = []
     for line in draft.body:
         kind = classify(line.text)
         if line.text.strip() == '"""':
             _collect(chain, found, depth)
-            chain = None
+            chain, above = None, []
             continue
         if chain is not None and not chain.feed(line, kind):
             _collect(chain, found, depth)
@@ -37,8 +40,23 @@ def quoted_in(draft: Draft, depth: int = 0) -> list[Draft]:
         if chain is None and (isinstance(kind, Header) or (isinstance(kind, FrameLine) and not kind.dumped)):
             chain = Chain(quoted=True)
             chain.feed(line, kind)
+        elif chain is None and isinstance(kind, Link):
+            chain = _unraised(above, kind)
+        elif chain is None:
+            above.append(line)
     _collect(chain, found, depth)
     return found
+
+
+def _unraised(above: list[Line], link: Link) -> Chain | None:
+    """The chain that goes on below the link, if the lines above it, from the quote's first on, name an error."""
+    named = split_class(above[0].text) if above else None
+    if named is None or not is_exception_class(named[0]):
+        return None
+    name, text = named
+    head = above[0]
+    draft = Draft(name, head, len(head.text) - len(text) if text else len(head.text), body=above[1:])
+    return Chain.linked(draft, link, quoted=True)
 
 
 def _collect(chain: Chain | None, found: list[Draft], depth: int) -> None:

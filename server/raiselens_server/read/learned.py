@@ -38,8 +38,9 @@ class Template:
 
     def trim(self, text: str) -> str:
         """`text` without the learned ending."""
-        if self.suffix and text.endswith(self.suffix):
-            return text[: -len(self.suffix)]
+        bare = text.rstrip()
+        if self.suffix and bare.endswith(self.suffix):
+            return bare[: -len(self.suffix)].rstrip()
         return text
 
 
@@ -57,4 +58,4 @@ def learn(prefix: str, suffix: str = "") -> Template | None:
     text = prefix.lstrip(" ") if padding else prefix
     shape = padding + r"\d+".join(re.escape(part) for part in _DIGITS.split(text))
     bare = padding + r"\d+".join(re.escape(part) for part in _DIGITS.split(text.rstrip()))
-    return Template(re.compile(shape), re.compile(bare), suffix.rstrip())
+    return Template(re.compile(shape), re.compile(bare), suffix.strip())

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Escape sequences in the forms in which they are pasted: real ones (CSI, OSC with either end, two-byte), the caret
 # notation of pagers, the escaped notation of JSON and reprs, and colour codes whose escape byte was lost on the way.
@@ -17,6 +20,13 @@ _ESCAPES = re.compile(
     r"|\[\d{1,3}(?:;\d{1,3}){0,4}m"
 )
 
+_ENTITIES = re.compile(r"&(quot|apos|lt|gt|amp|nbsp|#0{0,3}39|#[xX]27|#0{0,3}34|#[xX]22);")
+_CHARACTERS = {
+    "quot": '"', "apos": "'", "lt": "<", "gt": ">", "amp": "&", "nbsp": " ",
+    **{f"#{'0' * zeros}{code}": chr(code) for zeros in range(4) for code in (34, 39)},
+    **{f"#{x}{code:x}": chr(code) for x in "xX" for code in (34, 39)},
+}  # fmt: skip
+_ROUND = str.maketrans({"“": '"', "”": '"', "„": '"', "\u2018": "'", "\u2019": "'"})
 
 # Behind so many escapes in one line, places are told only nearly: each of them costs a mark.
 _MOST_ESCAPES = 4_096
@@ -94,20 +104,36 @@ def join(parts: list[Line]) -> Line:
 
 def strip_escapes(line: Line) -> Line:
     """The line without escape sequences."""
-    text = line.text
-    if "\x1b" not in text and "[" not in text:
+    if "\x1b" not in line.text and "[" not in line.text:
         return line
+    return _rewrite(line, _ESCAPES, lambda _: "")
+
+
+def plain_quotes(line: Line) -> Line:
+    """The line with the quotes that an editor had rounded straight again."""
+    return line._replace(text=line.text.translate(_ROUND))
+
+
+def decode_entities(line: Line) -> Line:
+    """The line with the characters that a page had escaped."""
+    return _rewrite(line, _ENTITIES, lambda match: _CHARACTERS[match.group(1)]) if "&" in line.text else line
+
+
+def _rewrite(line: Line, pattern: re.Pattern[str], write: Callable[[re.Match[str]], str]) -> Line:
+    """The line with what matches the pattern written otherwise, each character still knowing its place."""
+    text = line.text
     pieces: list[str] = []
     marks = [*line.marks]
     start = length = 0
-    for match in islice(_ESCAPES.finditer(text), _MOST_ESCAPES):
-        pieces.append(text[start : match.start()])
-        length += match.start() - start
+    for match in islice(pattern.finditer(text), _MOST_ESCAPES):
+        written = write(match)
+        pieces += text[start : match.start()], written
+        length += match.start() - start + len(written)
         start = match.end()
         marks.append(Mark(length, *line.at(start)))
     if not start:
         return line
-    pieces.append(text[start:] if len(marks) <= _MOST_ESCAPES else _ESCAPES.sub("", text[start:]))
+    pieces.append(text[start:] if len(marks) <= _MOST_ESCAPES else pattern.sub(write, text[start:]))
     return Line("".join(pieces), line.raw, tuple(marks)).drop(0)
 
 

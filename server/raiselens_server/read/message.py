@@ -57,6 +57,8 @@ _LOCATED_WARNING = re.compile(r"[^\s:]{1,300}:\d{1,7}: \w{0,60}Warning: ")
 _BAR = re.compile(r"[^|]{0,200}?\d{1,3}%\s?\|")
 _BANNER = re.compile(r"(?:={3,}|-{5,}|!{5,}|_{5,}|\*{3,}) [^=\n]{0,160} (?:={3,}|-{5,}|!{5,}|_{5,}|\*{3,})$")
 _NATIVE = re.compile(r"\d{1,3} +0x[0-9a-f]{2,16}[ :]|\[[\w.-]{1,60}:\d{1,9}\] \*\*\*")
+# Between the sentence that announces a traceback and the traceback, `Name=triton_red_fused_0` may stand.
+_FIELD = re.compile(r"[A-Za-z]\w{0,30}=\S{1,200}$")
 _EXCERPT = re.compile(r"at \d{1,6}:\d{1,6}:")
 
 _MAX_HELD = 48
@@ -171,8 +173,10 @@ class Message:
         """Whether the message announces that a traceback is quoted in it."""
         if self.quoting:
             return True
-        said = (line.text for line in reversed(self.draft.body[-3:]) if line.text.strip())
-        last = (next(said, "") or self._last()).rstrip() or self.draft.head.text.rstrip()
+        said = (
+            text for line in reversed(self.draft.body[-4:]) if (text := line.text.strip()) and not _FIELD.match(text)
+        )
+        last = next(said, "") or self.draft.head.text.rstrip()
         if self.blanks and not (self.draft.body or self.draft.head.text[self.draft.skip :].strip()):
             return False
         return self.blanks < 3 and last.endswith(":") and not last.startswith("Process ")

@@ -39,9 +39,12 @@ _PIECES = tuple(
         rf"{_TIME} - (?P<src>[\w.<>-]{{1,120}}) - (?P<level>{_LEVEL}) - ?",
         rf"\[{_TIME}\]\[(?P<src>[\w.<>-]{{1,120}})\]\[(?P<level>{_LEVEL})\] - ?",
         rf"{_TIME} - (?P<level>{_LEVEL}) - (?:(?P<src>[\w.<>-]{{1,120}}) - ?)?",
+        rf"(?P<src>[A-Za-z_][\w.<>-]{{1,120}}) - (?P<level>{_LEVEL}) - ?",
         # loguru: 2026-01-12 06:30:01.204 | ERROR    | serve.worker:handle:52 -
         rf"{_TIME} \| (?P<level>{_LEVEL}) *\| (?P<src>[^|\n]{{1,160}}?:\d{{1,6}})(?: -(?: |$))",
-        rf"\[?{_TIME}\]?(?: |$)",
+        # Ray: 2026-01-01 00:00:00,000<tab>ERROR worker.py:980 --
+        rf"{_TIME}\t(?P<level>{_LEVEL}) (?P<src>[\w./-]{{1,120}}:\d{{1,6}}) -- ?",
+        rf"\[?{_TIME}\]?(?:[ \t]|$)",
         rf"(?P<clock>{_CLOCK})(?: |$)(?!\|)",
         # rank and worker tags
         r"\[?(?P<tag>rank ?\d{1,6})\]:(?P<blank> )?",
@@ -96,6 +99,8 @@ def _may_begin(pattern: str, character: str) -> bool:
 
 
 _OPENERS = _by_opener()
+# Begins a record, also within that of another logger: how loud that one was says nothing of it.
+_SGLANG = 0
 # The pieces that hold a time or a level: what they begin is a record of its own.
 _RECORDS = frozenset(
     index for index, piece in enumerate(_PIECES) if _CLOCK in piece.pattern or "level" in piece.groupindex
@@ -153,7 +158,7 @@ def split_prefix(text: str) -> Prefix:
                 continue
             groups = match.groupdict()
             tag, src = groups.get("tag"), groups.get("src")
-            level = groups.get("level") or level
+            level = groups.get("level") or ("" if index == _SGLANG else level)
             if tag:
                 tags.append(tag.strip())
             if "blank" in groups:

@@ -53,7 +53,7 @@ def _rank(unit: Unit) -> int:
         return 0
     if error.role is Role.SUMMARY:
         return 3
-    if error.native:
+    if error.native or error.logged:
         return 1
     return 2 if is_follower(error) else 0
 

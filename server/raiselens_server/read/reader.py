@@ -8,7 +8,7 @@ from raiselens_server.read.demux import Demux
 from raiselens_server.read.embedded import with_quoted
 from raiselens_server.read.fold import Fold
 from raiselens_server.read.gate import Gate
-from raiselens_server.read.lines import split_returns, strip_escapes
+from raiselens_server.read.lines import decode_entities, plain_quotes, split_returns, strip_escapes
 from raiselens_server.read.primary import choose
 from raiselens_server.read.reading import Reading
 from raiselens_server.read.roles import mark_roles
@@ -16,6 +16,7 @@ from raiselens_server.read.wrap import Unwrapper
 
 if TYPE_CHECKING:
     from raiselens_server.error import RaisedError
+    from raiselens_server.read.lines import Line
 
 _BLOCK = 1 << 18
 # A marker may stand a little below the line that says what it is.
@@ -37,6 +38,8 @@ class Reader:
         self._wrap = Unwrapper()
         self._demux = Demux()
         self._fold = Fold()
+        self._escaped = False
+        """Whether a frame was seen whose quotes a page had escaped."""
         self.lines_read = 0
         """How many lines were read one by one: what a test counts instead of seconds."""
 
@@ -115,9 +118,18 @@ class Reader:
     def _line(self, raw: str) -> None:
         self.lines_read += 1
         for piece in split_returns(raw, self._number):
-            for line in self._wrap.feed(strip_escapes(piece)):
+            for line in self._wrap.feed(self._as_printed(piece)):
                 self._demux.feed(line)
         self._number += 1
+
+    def _as_printed(self, line: Line) -> Line:
+        """The line without escape sequences, and as it was before a page or an editor changed its marks."""
+        line = strip_escapes(line)
+        if "File &" in line.text and 'File "' in decode_entities(line).text:
+            self._escaped = True
+        if self._escaped:
+            line = decode_entities(line)
+        return plain_quotes(line) if "File “" in line.text else line
 
     def _collect(self) -> tuple[RaisedError, ...]:
         new: list[RaisedError] = []

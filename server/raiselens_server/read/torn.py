@@ -74,6 +74,10 @@ class Echoes:
                 return True
         return False
 
+    def parted(self) -> bool:
+        """Whether one of the echoes has not come as far as the first one."""
+        return any(position < len(self.history) for position in self.at)
+
     def note(self, text: str) -> None:
         """The first one printed the line."""
         if text.strip() and len(self.history) < _MAX_HISTORY:

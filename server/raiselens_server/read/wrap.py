@@ -8,6 +8,7 @@ begins as lines do. A longer line shows that the width was none.
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ _LIKELY = 60
 _MAX_PARTS = 256
 
 _BOX_END = "╰────"
+_MAX_RECENT = 16
+_QUOTE = re.compile(r"(?:> ?){1,4}(?=\S| )")
 
 # What is left of a frame line whose first part is a frame line itself: the rest of its number, or of its function.
 _REST = re.compile(r"\d{0,8}, in \S[^\n]{0,200}$|\d{1,8}$|,? ?in \S[^\n]{0,200}$|[\w<>.]{1,160}$")
@@ -37,6 +40,10 @@ class Unwrapper:
     parts: list[Line] = field(default_factory=list)
     prefix: int = 0
     guesses: dict[int, int] = field(default_factory=dict)
+    recent: deque[int] = field(default_factory=lambda: deque(maxlen=_MAX_RECENT))
+    """How long the last lines were: what one of them exceeds is no width."""
+    quote: str = ""
+    """The mark of a quotation before the line that is held back."""
     boxed: bool = False
     """Below the end of a box what drew it has broken the lines itself, and between words."""
 
@@ -49,15 +56,19 @@ class Unwrapper:
         elif _BOX_END in line.text[:400]:
             self.boxed = True
         if self.parts:
-            if self._continues(line):
-                self.parts.append(line)
+            rest = line.drop(len(self.quote)) if line.text.startswith(self.quote) else line
+            if self._continues(rest):
+                self.parts.append(rest)
                 if not self._full(line) or len(self.parts) >= _MAX_PARTS:
                     yield self._release()
                 return
             yield self._release()
+        self.recent.append(len(line.text))
         if not self.boxed and (self._full(line) or self._suspect(line)):
             self.parts = [line]
-            self.prefix = split_prefix(line.text).cut
+            quote = _QUOTE.match(line.text)
+            self.quote = quote.group() if quote else ""
+            self.prefix = len(self.quote) or split_prefix(line.text).cut
             return
         yield line
 
@@ -67,11 +78,14 @@ class Unwrapper:
             yield self._release()
 
     def _full(self, line: Line) -> bool:
-        return len(line.text) == self.width >= _NARROWEST
+        # What ends in blanks ended before the edge: some terminals fill each row.
+        return len(line.text) == self.width >= _NARROWEST and not line.text.endswith("  ")
 
     @staticmethod
     def _suspect(line: Line) -> bool:
         """Whether the line may be one that breaks off: a frame line, or a long line of a body."""
+        if line.text.endswith("  "):
+            return False
         if 'File "' in line.text[:400]:
             return len(line.text) >= _NARROWEST
         head = line.text[:200]
@@ -82,6 +96,8 @@ class Unwrapper:
         if not text.strip() or _begins(text) or (self.prefix and split_prefix(text).cut):
             return False
         first = self.parts[0].text
+        if len(first) < max(self.recent):
+            return False
         if len(self.parts) > 1 or self._full(self.parts[0]):
             return True
         if len(text) > len(first):
@@ -101,7 +117,7 @@ class Unwrapper:
             return False
         if parse_frame(first[at:], 0) is not None:
             indented = at > self.prefix or bool(self.prefix)
-            if not indented or len(first) < _LIKELY or first.endswith(">") or not _REST.match(text[:400]):
+            if not indented or len(first) < _LIKELY or first.endswith(">") or not _REST.match(text[:400].rstrip()):
                 return False
         self.width = len(first)
         return True

@@ -26,8 +26,14 @@ _CELL = re.compile(
     r"((?:Cell )?In ?\[\d{1,6}\]|Input In \[\d{1,6}\]|Cell In ?\[\d{1,6}\]),? (?:line (\d{1,7})(?:, in )?|in )"
 )
 _LINK = re.compile(r"\[([^\]\n]{1,600})\]\([^)\n]{0,600}\) in ")
+# Where an editor makes numbers links, `[170](vscode-…)` stands for 170.
+_LINKED = re.compile(r"\[(\d{1,7})\]\([^)\n]{0,600}\)")
+_CALLED = re.compile(r"(?:<module>|<[^>\n]{1,80}>\(|[\w.]{1,160}\()")
+_NUMBERED = re.compile(r"[ ]{0,12}(?:-{1,6}> ?)?\d{1,7}(?: |$)")
 _BARE = re.compile(r"((?:[~/<.]|[A-Za-z]:\\)[^\n]{0,600}?) in (?=[\w<(])")
+_OPENERS = frozenset("[~/<")
 _MAX_LINES = 20_000
+_MAX_STRAY = 8
 
 
 @dataclass(slots=True)
@@ -42,7 +48,7 @@ class IPythonUnit:
     message: Message | None = None
     unnumbered: bool = False
     lines: int = 0
-    released: list[Line] = field(default_factory=list)
+    stray: int = 0
 
     def feed(self, line: Line) -> bool:
         """Take a line, or say that the unit is over."""
@@ -82,7 +88,7 @@ class IPythonUnit:
             self.frames.append(frame(line, file, number, function))
             self.unnumbered = number == 0
             return True
-        arrow = _ARROW.match(text.lstrip()) if self.unnumbered else None
+        arrow = _ARROW.match(_LINKED.sub(r"\1", text.lstrip()[:1024])) if self.unnumbered else None
         if arrow is not None:
             last = self.frames[-1]
             self.frames[-1] = Frame(last.file, int(arrow.group(1)), last.function, last.place)
@@ -95,7 +101,10 @@ class IPythonUnit:
                 draft = Draft(name, line, len(text) - len(message) if message else len(text), self.frames)
                 self.errors.append(draft)
                 self.message = Message(draft)
-        return True
+                return True
+        # Without a header only the numbered source shows that these are frames.
+        self.stray = 0 if self.expected or _NUMBERED.match(text) or text[0] == "-" else self.stray + 1
+        return self.stray <= _MAX_STRAY
 
     def _is_class(self, name: str) -> bool:
         return last_part(name) == self.expected if self.expected else is_exception_class(name)
@@ -112,6 +121,8 @@ class IPythonUnit:
 def _frame_of(text: str) -> tuple[str, int, str] | None:
     """A frame's file, line (0 where the arrow gives it) and function without its arguments."""
     head = text.strip()[:1024]
+    if head.startswith("File ") and "](" in head:
+        head = _LINKED.sub(r"\1", head)
     if head.startswith("File "):
         match = _FILE.match(head)
         return (match.group(1), int(match.group(2)), _function(head[match.end() :])) if match else None
@@ -140,4 +151,7 @@ def opens(line: Line) -> bool:
         return bool(_HEADER.match(text))
     if text.startswith(("File ", "Cell In", "Input In")):
         return _frame_of(text) is not None
-    return False
+    if text[:1] not in _OPENERS or " in " not in text[:1024]:
+        return False
+    frame_line = _LINK.match(text[:1024]) or _BARE.match(text[:1024])
+    return frame_line is not None and _CALLED.match(text, frame_line.end()) is not None

@@ -14,6 +14,8 @@ from raiselens_server.read.names import is_lone_class, is_warning_class, split_c
 if TYPE_CHECKING:
     from raiselens_server.read.lines import Line
 
+_MOST_COLONS = 8
+_FARTHEST = 400
 _LOCATED = re.compile(r"[^\s:][^:\n]{0,300}:\d{1,7}: (?=\w{1,60}Warning: )")
 
 
@@ -25,13 +27,15 @@ class LoneUnit:
     level: str = ""
     whole: bool = False
     survived: bool = False
+    told_at: int = 0
+    """Where the class stands, if a logger's sentence stands before it."""
     message: Message | None = None
 
     def feed(self, line: Line) -> bool:
         """Take a line, or say that the unit is over."""
         if self.message is not None:
             return self.message.draft.role is not Role.WARNING and self.message.feed(line)
-        start = _start(line.text)
+        start = self.told_at or _start(line.text)
         if start is None:
             return False
         head = line.drop(start)
@@ -41,6 +45,7 @@ class LoneUnit:
         name, text = named
         role = Role.WARNING if is_warning_class(name) else Role.ROOT
         draft = Draft(name, head, len(head.text) - len(text) if text else len(head.text), role=role)
+        draft.logged = bool(self.told_at)
         below = not text.strip()
         self.message = Message(draft, eager=below, traced=below, whole=self.whole)
         return True
@@ -83,6 +88,19 @@ def _start(text: str) -> int | None:
         return 0 if "." in named[0] and ":" in text else None
     # `ValueError: If the input is not …` is a docstring's account of what may be raised.
     return None if message.startswith(("if ", "If ", "when ", "When ", "raised when ", "Raised ")) else 0
+
+
+def told_at(text: str) -> int:
+    """Where the class of an error stands that the sentence of a logger ends with; 0 where there is none."""
+    at = 0
+    for _ in range(_MOST_COLONS):
+        at = text.find(": ", at, _FARTHEST) + 2
+        if at < 2:
+            return 0
+        named = split_class(text[at : at + 600])
+        if named is not None and named[1].strip() and is_lone_class(named[0]) and not is_warning_class(named[0]):
+            return at
+    return 0
 
 
 def opens(line: Line) -> bool:

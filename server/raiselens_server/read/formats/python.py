@@ -65,6 +65,12 @@ class Chain:
     message: Message | None = None
     held: list[Line] = field(default_factory=list)
 
+    @classmethod
+    def linked(cls, first: Draft, link: Link, *, eager: bool = True, quoted: bool = False) -> Chain:
+        """The chain whose first error was read already, up to the sentence that links it to the next."""
+        first.role = Role.CAUSE if link.direct else Role.CONTEXT
+        return cls(eager=eager, quoted=quoted, errors=[first], at=_At.LINKED)
+
     def feed(self, line: Line, kind: Kind) -> bool:
         """Take a line, or say that the chain is over."""
         if self.at is _At.MESSAGE:
@@ -176,7 +182,9 @@ class Chain:
         head = line.drop(indent)
         draft = Draft(name, head, len(head.text) - len(message) if message else len(head.text), self.frames)
         self.errors.append(draft)
-        self.message = Message(draft, self.eager, quoted=self.quoted, whole=self.whole)
+        # A class without a colon has an empty message, so that what follows directly is rarely part of it.
+        told = ":" in line.text[indent + len(name) : indent + len(name) + 1]
+        self.message = Message(draft, self.eager and told, quoted=self.quoted, whole=self.whole)
         self.at = _At.MESSAGE
         return True
 
@@ -260,8 +268,16 @@ class PythonUnit:
         if isinstance(kind, Header) and chain.at is _At.FRAMES and self.echoes.history and not kind.quoted:
             self.told += 1
             return self.echoes.begin()
+        if isinstance(kind, FrameLine) and chain.at is _At.MESSAGE and self.told > 1 and self.echoes.parted():
+            # It was no echo: the other traceback goes on with frames of its own.
+            self.told -= 1
+            return False
         self.echoes.note(line.text)
         return chain.feed(line, kind)
+
+    def parts_from_others(self) -> None:
+        """What looked like an echo was the header of another speaker, whose prefix was not known yet."""
+        self.told, self.echoes = 1, Echoes()
 
     def bind(self, *, whole: bool) -> None:
         """The first frame has shown the prefix of the body; `whole` if only lines of this traceback carry it."""
@@ -396,13 +412,9 @@ class PythonUnit:
         self.done.extend(errors)
 
 
-def chained(first: Draft, link: Line, tag: str, level: str, *, survived: bool) -> PythonUnit:
-    """The unit of a chain whose first link was read already, up to the sentence that links it."""
-    chain = Chain(eager=not survived, errors=[first], at=_At.LINKED)
-    unit = PythonUnit(tag, level, levels=[Level(chain, 0)])
-    kind = classify(link.text)
-    first.role = Role.CAUSE if isinstance(kind, Link) and kind.direct else Role.CONTEXT
-    return unit
+def chained(first: Draft, link: Link, tag: str, level: str, *, survived: bool) -> PythonUnit:
+    """The unit of a chain whose first error was read already, up to the sentence that links it to the next."""
+    return PythonUnit(tag, level, levels=[Level(Chain.linked(first, link, eager=not survived), 0)])
 
 
 def opens(line: Line) -> bool:
