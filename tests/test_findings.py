@@ -7,10 +7,14 @@ import json
 import re
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 PROVER = ROOT / "tools" / "prove_finding.py"
@@ -58,12 +62,12 @@ def test_the_page_tells_of_every_place_and_of_no_other() -> None:
         assert f"{item['class']}: {item['message']}" in page
 
 
-def outcome(root: Path, at: str) -> str:
+def outcome(root: Path, at: str, given: dict[str, str] | None = None) -> str:
     """What running the statement shows: its error, that it ran in some way, or that placeholders cannot tell."""
     name, _, line = at.rpartition(":")
     file = root / name
     try:
-        raised = [prover.raised_by(root, file, int(line), turn) for turn in range(prover.ways(file, int(line)))]
+        raised = [prover.raised_by(root, file, int(line), turn, given) for turn in range(prover.ways(file, int(line)))]
     except prover.CannotProveError:
         return "not told"
     if None in raised:
@@ -79,15 +83,25 @@ def root_of(library: str, request: pytest.FixtureRequest) -> Path:
     if library == SGLANG:
         root: Path = request.getfixturevalue("sglang_root")
         return root
+    if library.startswith("torch "):
+        return installed_torch(library.removeprefix("torch "))
     root = ROOT / ".cache" / library.replace(" ", "-")
     if not (root / ".complete").is_file():
         pytest.skip(f"the sources of {library} are not in {root}: run `make sweep ARGS=--all`")
     return root
 
 
+def installed_torch(version: str) -> Path:
+    """The site-packages with torch, without importing it; the list tells of one version."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None or metadata.version("torch").partition("+")[0] != version:
+        pytest.skip(f"torch {version} is not installed")
+    return Path(spec.origin).parent.parent
+
+
 @pytest.mark.parametrize("item", [marked(item, item["library"], place(item)) for item in LISTED])
 def test_it_raises_when_run(item: dict[str, Any], request: pytest.FixtureRequest) -> None:
-    shown = outcome(root_of(item["library"], request), place(item))
+    shown = outcome(root_of(item["library"], request), place(item), item.get("given"))
     assert f"{item['class']}: {item['message']}" in shown.split(" or ")
 
 
@@ -121,6 +135,9 @@ def scale(x, *, by):
         raise ValueError("by must not be 0")
     return x
 
+def halves(x):
+    return x[: len(x) // 2], x[len(x) // 2 :]
+
 @hidden
 def wrapped(x): ...
 
@@ -130,7 +147,7 @@ class Base:
 """,
     "lib/use.py": """
 from . import scale
-from lib.core import Base, scale as rescale, wrapped
+from lib.core import Base, halves, scale as rescale, wrapped
 
 class Derived(Base):
     pass
@@ -160,11 +177,32 @@ def rescale(x): ...
     ],
 )
 def test_what_the_prover_tells(statement: str, code: int, last: str, tmp_path: Path) -> None:
+    assert proved(statement, tmp_path) == (code, last)
+
+
+@pytest.mark.parametrize(
+    ("statement", "given", "code", "last"),
+    [
+        ("a, b, c = halves(x)", ["x=[1, 2]"], 0, "ValueError: not enough values to unpack (expected 3, got 2)"),
+        ("a, b = halves(x)", ["x=[1, 2]"], 1, "lib/use.py:11: ran without raising"),
+        ("a, b, c = halves(x)", [], 2, "lib/use.py:11: a value that is not there would decide what runs"),
+        ("a, b = x.size", ["x=Derived((1, 2, 3))"], 0, "ValueError: too many values to unpack (expected 2)"),
+        ("a, b = x.size", ["x=[][0]"], 2, "lib/use.py:11: x=[][0]: list index out of range"),
+    ],
+)
+def test_what_the_prover_tells_of_given_values(
+    statement: str, given: list[str], code: int, last: str, tmp_path: Path
+) -> None:
+    assert proved(statement, tmp_path, given) == (code, last)
+
+
+def proved(statement: str, tmp_path: Path, given: Sequence[str] = ()) -> tuple[int, str]:
+    """The exit code and the last line for a statement beside `PARTS`."""
     for name, text in PARTS.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     with (tmp_path / "lib" / "use.py").open("a", encoding="utf-8") as file:
         file.write(f"\ndef run(x, argument):\n    {statement}\n    pass\n")
-    command = [sys.executable, str(PROVER), str(tmp_path), "lib/use.py:11"]
+    command = [sys.executable, str(PROVER), str(tmp_path), "lib/use.py:11", *given]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, (done.stdout + done.stderr).splitlines()[-1]) == (code, last)
+    return done.returncode, (done.stdout + done.stderr).splitlines()[-1]

@@ -1,6 +1,6 @@
 """Run one statement of a library for real, with what it calls, and show what it raises.
 
-python tools/prove_finding.py .cache/sglang-0.5.23 sglang/srt/models/minimax_m3.py:860
+python tools/prove_finding.py .cache/sglang-0.5.23 sglang/srt/models/minimax_m3.py:860 [NAME=EXPRESSION…]
 
 The library's dependencies need not be installed. The statement is compiled from the file as it shipped; a function or
 class it names is found through the file's own definitions and imports, and compiled from *its* file, decorators, bases
@@ -12,6 +12,9 @@ arguments, module-level results, missing packages) are placeholders. So is `self
 So this proves what Python itself guards: it binds arguments before it looks at a value, and a placeholder changes
 nothing about a call that cannot be bound. An error from inside the callee, or one that a placeholder caused, proves
 nothing here and is refused.
+
+Where a callee has to run and its result matters (as many values as it returns are unpacked), the values it needs are
+given: `prompt=[1,2]` is evaluated among the file's names, and stands for the local or argument of that name.
 
 Nothing here knows Raiselens: this is the second opinion. Exit code 0 where the statement raised, 1 where it did not,
 2 where this cannot tell.
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Given = dict[str, str]
+"""Locals and arguments of the statement, each as an expression among the names of its file."""
 
 
 class CannotProveError(Exception):
@@ -250,11 +255,12 @@ def _classes(around: list[Definition]) -> list[ast.ClassDef]:
     return [node for node in around if isinstance(node, ast.ClassDef)]
 
 
-def run_statement(root: Path, file: Path, line: int, turn: int = 0) -> None:
+def run_statement(root: Path, file: Path, line: int, turn: int = 0, given: Given | None = None) -> None:
     """Run the statement; what it raises of itself comes out as it is. `turn` counts the `ways`.
 
     Raises:
-        CannotProveError: The place holds no statement, or its run came to something that is not there.
+        CannotProveError: The place holds no statement, its run came to something that is not there, or a given value
+            could not be made.
     """
     statement, around = statement_at(file, line)
     names = Names(root, file)
@@ -269,6 +275,11 @@ def run_statement(root: Path, file: Path, line: int, turn: int = 0) -> None:
         names.bindings.update(_bindings(function.body))
     if "self" in names and (classes := _classes(around)):
         names["self"] = Receiver(names, classes[-1], turn)
+    for name, expression in (given or {}).items():
+        try:
+            names[name] = eval(compile(expression, f"<{name}>", "eval", dont_inherit=True), names)
+        except Exception as error:
+            raise CannotProveError(f"{name}={expression}: {error}") from error
     if isinstance(statement, ast.Return):
         statement = ast.copy_location(ast.Expr(statement.value or ast.Constant(None)), statement)
     try:
@@ -285,8 +296,9 @@ def run_statement(root: Path, file: Path, line: int, turn: int = 0) -> None:
 
 def main() -> int:
     """Run the statement named on the command line and print its traceback, from its own frame on."""
-    if len(sys.argv) != 3 or not sys.argv[2].rpartition(":")[2].isdecimal():
-        print("usage: prove_finding.py FOLDER FILE:LINE (FILE relative to FOLDER)", file=sys.stderr)
+    given = dict(argument.partition("=")[::2] for argument in sys.argv[3:])
+    if len(sys.argv) < 3 or not sys.argv[2].rpartition(":")[2].isdecimal() or not all(map(str.isidentifier, given)):
+        print("usage: prove_finding.py FOLDER FILE:LINE [NAME=EXPRESSION…] (FILE relative to FOLDER)", file=sys.stderr)
         return 2
     root = Path(sys.argv[1]).resolve()
     name, _, line = sys.argv[2].rpartition(":")
@@ -295,7 +307,7 @@ def main() -> int:
         print(f"{file}: no such file", file=sys.stderr)
         return 2
     try:
-        raised = [raised_by(root, file, int(line), turn) for turn in range(ways(file, int(line)))]
+        raised = [raised_by(root, file, int(line), turn, given) for turn in range(ways(file, int(line)))]
     except CannotProveError as error:
         print(f"{name}:{line}: {error}", file=sys.stderr)
         return 2
@@ -308,10 +320,10 @@ def main() -> int:
     return 0
 
 
-def raised_by(root: Path, file: Path, line: int, turn: int) -> str | None:
+def raised_by(root: Path, file: Path, line: int, turn: int, given: Given | None = None) -> str | None:
     """The traceback of the statement, from its own frame on; None where it ran."""
     try:
-        run_statement(root, file, line, turn)
+        run_statement(root, file, line, turn, given)
     except CannotProveError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the library raises is the result
