@@ -327,3 +327,42 @@ def test_places_in_text_that_is_not_ascii(project: Project, main: str) -> None:
     span = error.origin.place.span
     assert (span.line, span.column, span.end_line, span.end_column) == (3, 8, 3, 17)
     assert error.frames[0].line == 3
+
+
+TRACED = """\
+def traced(function):
+    for _ in range(16):
+        for _ in range(16):
+            pass
+    return function
+"""
+ENDLESS = """\
+def traced(function):
+    for _ in range(16):
+        for _ in range(16):
+            for _ in range(16):
+                for _ in range(16):
+                    pass
+    return function
+"""
+
+
+class TestBudget:
+    def test_names_are_worked_out_on_a_budget_of_their_own(self, project: Project, main: str) -> None:
+        functions = [f"@traced\ndef check_{index}(width):\n    check(width)\n" for index in range(100)]
+        Path(main).with_name("many.py").write_text("\n".join([TRACED, LIB, *functions]), encoding="utf-8")
+        calls = [f"def run_{index}():\n    many.check_{index}(12)\n" for index in range(100)]
+        text = "\n".join(["import many\n", *calls])
+        assert [message for _, message in said(project, main, text)] == ["width 12"] * 100
+
+    def test_a_decorator_that_spends_it_hides_what_it_decorates(self, project: Project, main: str) -> None:
+        wrapped = "@traced\ndef wrapped(width):\n    check(width)\n"
+        Path(main).with_name("many.py").write_text(f"{ENDLESS}\n{LIB}\n{wrapped}", encoding="utf-8")
+        assert said(project, main, "import many\n\n\nmany.wrapped(12)\nmany.check(12)\n") == [(5, "width 12")]
+
+    def test_a_root_whose_decorator_spends_it_is_left_out(self, project: Project, main: str) -> None:
+        root = "@traced\ndef root():\n    check(12)\n"
+        text = f"{ENDLESS}\nfrom lib import check\n\n{root}\ndef other():\n    check(12)\n"
+        report = project.check(main, text)
+        assert [error.frames[0].function for error in report.errors] == ["other"]
+        assert report.statistics.undecided["budget"] > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from raiselens_server.foresee.binding import Arguments, BindingFailure, bind, wi
 from raiselens_server.foresee.frames import Raising, binding_error
 from raiselens_server.foresee.objects import Class, DataField, Function, InstanceObject
 from raiselens_server.source import ir, units
+from raiselens_server.source.bindings import bound_by, calls_in
+from raiselens_server.source.module import flatten
 from raiselens_server.source.units import Body, FunctionUnit, Parameter
 from raiselens_server.values.lattice import Callable, Named, Unknown, Value
 
@@ -45,42 +48,56 @@ class DataClasses(Attributes):
 
     def _own_fields(self, cls: Class) -> list[DataField]:
         found: list[DataField] = []
-        keyword_only = any("kw_only" in str(part) for part in cls.unit.decorators)
-        for statement in cls.unit.block:
+        keyword_only = _decorated_keyword_only(cls.unit.decorators)
+        frame = self.class_frame(cls)
+        statements = tuple(flatten(cls.unit.block))
+        top = set(map(id, cls.unit.block))
+        bound = Counter(name for statement in statements for name in bound_by(statement))
+        for statement in statements:
             if statement[0] != ir.ANNOTATED or statement[3][0] != ir.NAME:
                 continue
             name, annotation, default = statement[3][3], statement[4], statement[5]
             text = cls.module.text(cls.unit.base + annotation[1], cls.unit.base + annotation[2])
             if "ClassVar" in text:
                 continue
-            if text.endswith("KW_ONLY"):
+            if text.rstrip("\"'").endswith("KW_ONLY"):
                 keyword_only = True
                 continue
-            field = self._field(cls, name, default, keyword_only=keyword_only)
-            found.append(replace(field, init_only="InitVar" in text))
+            field = self._field(DataField(name, default, cls, keyword_only=keyword_only), frame)
+            # On a branch it may not be a field, and a name bound twice has the later value for its default.
+            known = field.known and field.keyword_only is not None and id(statement) in top and bound[name] == 1
+            found.append(replace(field, init_only="InitVar" in text, known=known))
         return found
 
-    def _field(self, cls: Class, name: str, default: Expr | None, *, keyword_only: bool) -> DataField:
-        is_call = default is not None and default[0] == ir.CALL and default[3][0] in {ir.NAME, ir.ATTRIBUTE}
-        if (
-            default is not None
-            and is_call
-            and (default[3][3] if default[3][0] == ir.NAME else default[3][4]) == "field"
-        ):
-            options = dict(default[5])
-            init = options.get("init")
-            shown = not (init is not None and init[0] == ir.CONST and init[3] is False)
-            if "default_factory" in options:
-                return DataField(
-                    name, options["default_factory"], cls, factory=True, init=shown, keyword_only=keyword_only
-                )
-            return DataField(name, options.get("default"), cls, init=shown, keyword_only=keyword_only)
-        return DataField(name, default, cls, keyword_only=keyword_only)
+    def _field(self, plain: DataField, frame: Frame) -> DataField:
+        """The field with what a call of `field(…)` says of it."""
+        default = plain.default
+        if default is None or default[0] != ir.CALL:
+            return plain
+        specifier = self.evaluate(default[3], frame) if default[3][0] in {ir.NAME, ir.ATTRIBUTE} else None
+        if isinstance(specifier, Callable) and isinstance(specifier.target, Function):
+            # A helper may hand on what `field` gives.
+            calls = calls_in(specifier.target.unit.code.block)
+            return replace(plain, known=not any(_names_field(call[3]) for call in calls))
+        if specifier != Named("dataclasses.field") and not _names_field(default[3]):
+            return plain
+        options = dict(default[5])
+        init, keyword_only = _flag(options, "init", True), _flag(options, "kw_only", plain.keyword_only)
+        return replace(
+            plain,
+            default=options.get("default", options.get("default_factory")),
+            factory="default_factory" in options,
+            init=init is not False,
+            keyword_only=keyword_only,
+            known=init is not None and None not in options,
+        )
 
     def make_data(
         self, cls: Class, fields: tuple[DataField, ...], arguments: Arguments, frame: Frame, expr: Expr | None
     ) -> Value:
         """Bind the generated constructor and make the instance; `__post_init__` is run."""
+        if not all(field.known for field in fields):
+            return self.not_followed(arguments, "fields")
         shown = [field for field in fields if field.init]
         ordered = [f for f in shown if not f.keyword_only] + [f for f in shown if f.keyword_only]
         parameters = tuple(
@@ -138,3 +155,23 @@ class DataClasses(Attributes):
             return self.call(value, [], [], frame) if field.factory and isinstance(value, (Callable, Named)) else value
         except Raising:
             return Unknown("default")
+
+
+def _decorated_keyword_only(decorators: tuple[Expr, ...]) -> bool | None:
+    """Whether decorators say that all fields are given by name; None where that is decided at run time."""
+    for decorator in decorators:
+        if decorator[0] == ir.CALL and "kw_only" in (options := dict(decorator[5])):
+            return _flag(options, "kw_only", False)
+    return False
+
+
+def _flag(options: dict[str | None, Expr], name: str, default: bool | None) -> bool | None:
+    """An option that is True or False; None where that is decided at run time."""
+    given = options.get(name)
+    if given is None:
+        return default
+    return bool(given[3]) if given[0] == ir.CONST else None
+
+
+def _names_field(function: Expr) -> bool:
+    return function[0] in {ir.NAME, ir.ATTRIBUTE} and function[-1] == "field"

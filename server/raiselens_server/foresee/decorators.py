@@ -213,7 +213,9 @@ class Decorators(Attributes):
                 if "dataclass" in function.name:
                     options = dict(decorator[5]) if called else {}
                     init = options.get("init")
-                    value.target.dataclass = not (init is not None and init[0] == ir.CONST and init[3] is False)
+                    if None in options or (init is not None and init[0] != ir.CONST):
+                        return Unknown("decorator")
+                    value.target.dataclass = init is None or bool(init[3])
                 return value
             case Named(name="functools.wraps"):
                 return value

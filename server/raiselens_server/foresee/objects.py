@@ -65,7 +65,8 @@ class Class:
 class DataField:
     """A field of a dataclass or NamedTuple; `default` is an expression of the class body.
 
-    `init_only`: it is handed to `__post_init__` and not kept.
+    `init_only`: it is handed to `__post_init__` and not kept. `keyword_only` is None, and `known` false, where what the
+    constructor takes is decided at run time.
     """
 
     name: str
@@ -73,8 +74,9 @@ class DataField:
     owner: Class
     factory: bool = False
     init: bool = True
-    keyword_only: bool = False
+    keyword_only: bool | None = False
     init_only: bool = False
+    known: bool = True
 
 
 @dataclass(eq=False, slots=True)

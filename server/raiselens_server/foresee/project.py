@@ -356,16 +356,22 @@ class Project:
         )
         for index, parameter in enumerate(unit.parameters):
             frame.variables[parameter.name] = self._argument(run, unit, owner, index)
-        if unit.decorators:
-            scope = (
-                run.class_frame(owner) if owner is not None else Frame(None, module, 0, {}, None, None, STATIC_DEPTH)
-            )
-            scope.quiet = 1
-            frame.shields.extend(run.decorator_shields(function, scope))
-            if any("autocast" in str(decorator) for decorator in unit.decorators):
-                run.ambient = replace(run.ambient, overridden=True)
-        self._run(run, body.block, frame)
+        if not unit.decorators or self._within_limits(run, lambda: self._stand_around(run, function, frame)):
+            self._run(run, body.block, frame)
         return run
+
+    def _stand_around(self, run: RootRun, function: Function, frame: Frame) -> None:
+        """Take into account what the decorators of the function may do with its raises."""
+        owner, unit = function.owner, function.unit
+        scope = (
+            run.class_frame(owner)
+            if owner is not None
+            else Frame(None, function.module, 0, {}, None, None, STATIC_DEPTH)
+        )
+        scope.quiet = 1
+        frame.shields.extend(run.decorator_shields(function, scope))
+        if any("autocast" in str(decorator) for decorator in unit.decorators):
+            run.ambient = replace(run.ambient, overridden=True)
 
     def _argument(self, run: RootRun, unit: FunctionUnit, owner: Class | None, index: int) -> Value:
         parameter = unit.parameters[index]
@@ -384,12 +390,19 @@ class Project:
 
     def _run(self, run: RootRun, block: Block, frame: Frame) -> None:
         run.witness, run.deep = self._witness, run.deep or self._witness is not None
+        self._within_limits(run, lambda: run.block(block, frame))
+
+    def _within_limits(self, run: RootRun, part: Make[[], object]) -> bool:
+        """Do a part of a run; False where it took more than a run may take."""
         try:
-            run.block(block, frame)
+            part()
         except BudgetSpentError:
             run.statistics.undecided["budget"] += 1
         except (RecursionError, MemoryError):
             run.statistics.undecided["nesting"] += 1
+        else:
+            return True
+        return False
 
 
 def _imported(module: Module) -> Iterator[str]:

@@ -10,6 +10,7 @@ import builtins
 import string
 from typing import TYPE_CHECKING, Any, Final
 
+from raiselens_server.foresee.core import BudgetSpentError
 from raiselens_server.foresee.frames import Frame, Raising
 from raiselens_server.foresee.objects import (
     UNKNOWN_CONTENTS,
@@ -333,8 +334,18 @@ class Scopes:
         return None if target is None or target is module else self.attribute(target, name, run)
 
     def _bound(self, module: Module, statement: Stmt, name: str) -> Value:
+        """What a statement binds a name to, worked out on a budget of its own: it is kept whoever asks first."""
         static = self.static
         assert static is not None  # noqa: S101 states what the caller has checked
+        steps, static.steps = static.steps, 0
+        try:
+            return self._bound_by(module, statement, name, static)
+        except BudgetSpentError:
+            return Unknown("budget")
+        finally:
+            static.steps = steps
+
+    def _bound_by(self, module: Module, statement: Stmt, name: str, static: Run) -> Value:
         frame = Frame(None, module, 0, {}, None, None, STATIC_DEPTH)
         frame.quiet = 1
         match statement[0]:
@@ -367,7 +378,6 @@ class Scopes:
         if expr is None:
             return Unknown("declared")
         heap, static.heap = static.heap, self.heap
-        steps, static.steps = static.steps, 0
         try:
             value = static.evaluate(expr, frame)
         except Raising:
@@ -376,7 +386,6 @@ class Scopes:
             return Unknown("depth")
         finally:
             static.heap = heap
-            static.steps = steps
         targets = statement[3] if statement[0] == ir.ASSIGN else (statement[3],)
         module = frame.module
         if any(target[0] == ir.NAME and target[3] == name for target in targets):
