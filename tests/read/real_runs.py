@@ -111,6 +111,8 @@ def applies(python: Path, raiser: str, runner: str) -> bool:
         since, needs = (3, 10), (*how.needs, LIBRARY_RAISERS[raiser][0])
     else:
         since, needs = RAISERS[raiser][0], how.needs
+    if how.groups_need and (raiser in {"notes", "taskgroup"} or raiser.startswith("group")):
+        needs = (*needs, how.groups_need)
     enough = version(python) >= max(since, how.since)
     return enough and raiser not in how.not_for and all(has(python, module) for module in needs)
 

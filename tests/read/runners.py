@@ -23,6 +23,8 @@ class Runner:
     frames: bool = True
     not_for: tuple[str, ...] = ()
     brief: bool = False
+    groups_need: str = ""
+    """A module that only those versions of the printer have which print notes and the members of groups."""
 
 
 _LOGGED = """
@@ -221,6 +223,7 @@ RUNNERS: dict[str, Runner] = {
         "shell.run_cell('import job\\nprint(1)\\njob.fail()')\n",
         needs=("IPython",),
         functions=False,
+        groups_need="IPython.core.doctb",
         not_for=("syntax", "recursion", "group-chain"),
     ),
     "ipython-colour": Runner(
@@ -228,6 +231,7 @@ RUNNERS: dict[str, Runner] = {
         "shell.run_cell('import job\\nprint(1)\\njob.fail()')\n",
         needs=("IPython",),
         functions=False,
+        groups_need="IPython.core.doctb",
         not_for=("syntax", "recursion", "group-chain"),
     ),
     **{

@@ -68,6 +68,8 @@ class _Hypothesis:
     template: Template
     stream: Stream
     until: int
+    number: int
+    """The header's line."""
 
 
 @dataclass(slots=True)
@@ -128,6 +130,7 @@ class Demux:
         if not wrapped.block:
             for sub, rest in [self._split(strip_escapes(part)) for part in wrapped.lines]:
                 keyed = sub if sub.key or content.text[:1] == "{" else sub._replace(key="json")
+                keyed = keyed if keyed.level else keyed._replace(level=wrapped.level or prefix.level)
                 self._route(rest, keyed)
             return
         stream = Stream(f"block {self.now}")
@@ -231,6 +234,8 @@ class Demux:
         found = guess.template.match(line.text)
         rest = line.text[found[0] :].lstrip(" \t|") if found is not None else ""
         if rest.startswith('File "') or (rest.startswith(HEADER) and guess.template.is_tag):
+            lead = line.text[: found[0]] if found is not None and rest.startswith('File "') else ""
+            guess.template = guess.template.counting(lead, line.number - guess.number)
             self.templates = [guess.template, *self.templates][:_MAX_TEMPLATES]
             return True
         if self.now > guess.until or isinstance(classify(line.text), FrameLine):
@@ -390,7 +395,7 @@ class Demux:
                 text.partition(HEADER)[2].removeprefix(":"),
             )
             if template is not None:
-                self.hypothesis = _Hypothesis(template, stream, self.now + 24)
+                self.hypothesis = _Hypothesis(template, stream, self.now + 24, line.number)
 
     def _learn_at(self, line: Line) -> None:
         """Learn from a frame behind a prefix of unknown shape, in a text whose head was cut off, and read it so."""

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from raiselens_server.error import Role
 from raiselens_server.read.names import last_part
 
 if TYPE_CHECKING:
@@ -59,6 +60,10 @@ class Fold:
         name, first = last_part(raised(unit).class_name), raised(unit).text().split("\n", 1)[0]
         self._first_lines.setdefault((name, first), index)
         self._first_lines.setdefault(("", first), index)
+        for member in unit.errors:
+            if member.role is Role.GROUP_MEMBER:
+                told = last_part(member.class_name), member.text().split("\n", 1)[0]
+                self._first_lines.setdefault(told, index)
         self._raised.setdefault(name, []).append(index)
         return unit
 

@@ -7,10 +7,11 @@ like a time, a date or a running number say nothing of who speaks; the others do
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _DIGITS = re.compile(r"\d+")
 _TIMES = re.compile(r"\d+(?:[:.,/T-]\d+)+Z?|(?<=#)\d+|(?<![\w=-])\d{6,}")
+_COUNTER = re.compile(r"(?<![\w:.,/+-])\d{1,9}(?![:.,/+-]?\w)")
 _WORDS = re.compile(r"[A-Za-z]{3,}")
 _MOST_WORDS = 3
 _LONGEST = 160
@@ -23,6 +24,10 @@ class Template:
     pattern: re.Pattern[str]
     bare: re.Pattern[str]
     suffix: str
+    first: str
+    """The prefix that it was learned from."""
+    counter: int | None = None
+    """Which of its numbers counts lines, and so says nothing of who speaks."""
 
     @property
     def is_tag(self) -> bool:
@@ -34,7 +39,25 @@ class Template:
         found = self.pattern.match(text[: _LONGEST * 2]) or self.bare.fullmatch(text[: _LONGEST * 2])
         if found is None:
             return None
-        return found.end(), "~" + _TIMES.sub("", found.group()).strip()
+        key = found.group()
+        if self.counter is not None:
+            runs = list(_DIGITS.finditer(key))
+            key = (
+                key[: runs[self.counter].start()] + key[runs[self.counter].end() :] if self.counter < len(runs) else key
+            )
+        return found.end(), "~" + _TIMES.sub("", key).strip()
+
+    def counting(self, prefix: str, lines: int) -> Template:
+        """The template, now that a prefix so many lines below is known: a number that grew with them counts lines."""
+        pairs = zip(_DIGITS.finditer(self.first), _DIGITS.finditer(prefix), strict=False)
+        grown = [
+            index
+            for index, (before, after) in enumerate(pairs)
+            if _COUNTER.match(self.first, before.start())
+            and lines
+            and int(after.group()) - int(before.group()) == lines
+        ]
+        return replace(self, counter=grown[0]) if grown else self
 
     def trim(self, text: str) -> str:
         """`text` without the learned ending."""
@@ -58,4 +81,4 @@ def learn(prefix: str, suffix: str = "") -> Template | None:
     text = prefix.lstrip(" ") if padding else prefix
     shape = padding + r"\d+".join(re.escape(part) for part in _DIGITS.split(text))
     bare = padding + r"\d+".join(re.escape(part) for part in _DIGITS.split(text.rstrip()))
-    return Template(re.compile(shape), re.compile(bare), suffix.strip())
+    return Template(re.compile(shape), re.compile(bare), suffix.strip(), prefix)

@@ -55,6 +55,8 @@ _PROMPT = re.compile(
 _PROCESS = re.compile(r"Process [\w.:-]{1,80}:$|make\[\d+\]: |[\w./-]{1,80}: line \d+: +\d+ |[\w.-]{1,40}-\d+ +\| ")
 _LOCATED_WARNING = re.compile(r"[^\s:]{1,300}:\d{1,7}: \w{0,60}Warning: ")
 _BAR = re.compile(r"[^|]{0,200}?\d{1,3}%\s?\|")
+_TALLY = re.compile(r"\d{1,9}/\d{1,9} \[\d{1,3}:\d\d(?::\d\d)?<")
+_STAMP = re.compile(r"[\[(<]?\d{4}[-/]\d\d[-/]\d\d[T ,_]{1,2}\d\d:\d\d:\d\d")
 _BANNER = re.compile(r"(?:={3,}|-{5,}|!{5,}|_{5,}|\*{3,}) [^=\n]{0,160} (?:={3,}|-{5,}|!{5,}|_{5,}|\*{3,})$")
 _NATIVE = re.compile(r"\d{1,3} +0x[0-9a-f]{2,16}[ :]|\[[\w.-]{1,60}:\d{1,9}\] \*\*\*")
 # Between the sentence that announces a traceback and the traceback, `Name=triton_red_fused_0` may stand.
@@ -80,7 +82,8 @@ def ends_message(text: str) -> bool:
         or _NATIVE.match(head)
         or ("%" in head and _BAR.match(head))
         or _BANNER.match(head)
-        or " [00:00<" in head
+        or ("<" in head and _TALLY.search(head))
+        or _STAMP.match(head)
     )
 
 

@@ -33,6 +33,10 @@ _PIECES = tuple(
         rf"\[?(?P<level>[IWEFCV])\d{{3,4}} {_CLOCK}(?: +\d{{1,9}})? (?P<src>{_CODE}:\d{{1,6}})\] ?(?:\[\d{{1,5}}/\d{{1,5}}(?:_\d{{1,4}})?\] ?)?",
         # syslog: Sep 05 11:48:04 host process[20364]:
         rf"{_MONTH} [ \d]\d {_CLOCK} (?P<tag>[\w.-]{{1,80}} [\w./@-]{{1,80}}(?:\[\d{{1,9}}\])?:) ?",
+        # celery: [2026-01-01 00:00:00,000: ERROR/ForkPoolWorker-1]
+        rf"\[{_TIME}: (?P<level>{_LEVEL})/(?P<tag>[\w.-]{{1,80}})\] ?",
+        # airflow: [2026-01-01, 00:00:00 UTC] {taskinstance.py:1937} ERROR -
+        rf"\[{_DATE}, {_CLOCK}{_ZONE}\] {{{{(?P<src>[\w./-]{{1,80}}:\d{{1,6}})}}}} (?P<level>{_LEVEL}) - ?",
         # CRI: 2026-01-01T00:00:00.000000000Z stderr F
         rf"{_TIME} (?P<cri>stdout|stderr) (?P<part>[FP])(?: |$)",
         # logging: 2026-01-01 00:00:00,000 - name - INFO - ; and hydra: [2026-…][name][INFO] -
@@ -53,6 +57,8 @@ _PIECES = tuple(
         r"\[(?P<tag>\d{1,5},\d{1,6})\]<(?:stdout|stderr)>: ?",
         r"\((?P<tag>[\w.:/@ -]{0,80}pid=\d{1,9})(?:, ip=[\w.:-]{1,60})?(?:, [^()\n]{1,80})?\) ?",
         r"\[(?P<tag>gw\d{1,4})\] ?",
+        # grep over log files, with or without numbers
+        r"(?P<tag>[\w./@+-]{1,200}\.(?:log|txt|out|err|stderr|stdout))(?:[:-]\d{1,9})?[:-]",
         # levels and places on their own
         rf"(?P<level>{_LEVEL}):(?P<src>[\w.]{{1,120}}):",
         rf"\[(?P<level>{_LEVEL})\] ?(?:\[(?P<src>[\w./:-]{{1,120}})\] ?)?",
@@ -63,6 +69,7 @@ _PIECES = tuple(
 )
 
 _LONGEST = 400
+_GREPPED = re.compile(r"\.(?:log|txt|out|err|stderr|stdout)-\d")
 
 
 def _by_opener() -> dict[str, tuple[int, ...]]:
@@ -140,7 +147,13 @@ def split_prefix(text: str) -> Prefix:
     """Take the known pieces off the start of a line."""
     if not text or text[0] not in _OPENERS:
         return NONE
-    if text[0].isalpha() and not (text[0] == "r" or "]" in text[:_LONGEST] or ":" in text[:40] or " | " in text[:40]):
+    if text[0].isalpha() and not (
+        text[0] == "r"
+        or "]" in text[:_LONGEST]
+        or ":" in text[:40]
+        or " | " in text[:40]
+        or _GREPPED.search(text[:240])
+    ):
         return NONE
     window = text if len(text) <= _LONGEST else text[:_LONGEST]
     at = 0

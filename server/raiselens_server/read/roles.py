@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _SUMMARY_CLASSES = frozenset({
     "ChildFailedError", "EngineDeadError", "AsyncEngineDeadError", "MQEngineDeadError", "ProcessExitedException",
-    "BrokenProcessPool", "TerminatedWorkerError", "WorkerCrashedError", "MultipleObjectsReturnedFromWorkers",
+    "BrokenProcessPool", "TerminatedWorkerError", "PapermillExecutionError", "CellExecutionError",
+    "WorkerCrashedError", "MultipleObjectsReturnedFromWorkers",
 })  # fmt: skip
 _SUMMARY_WORDS = (
     "See root cause above", "see root cause above", "See stack trace (above)", "see the stack trace above",

@@ -27,6 +27,7 @@ _ESCAPED_LINK = re.compile(
 )
 _LONGEST_UNRAISED = 4_000
 _ESCAPES = re.compile(r"\\(.)", re.DOTALL)
+_MARKS = re.compile(r"\\.|([\"'])", re.DOTALL)
 _MAX_DEPTH = 4
 
 
@@ -127,11 +128,11 @@ def _escaped(line: Line) -> Unwrapped | None:
     if found is None:
         return None
     start = _first_link(line.text, found.start())
-    quote = line.text[start - 1] if start and line.text[start - 1] in "\"'" else ""
+    quote = _quote_around(line.text, start)
     end = _closing(line.text, start, quote) if quote else len(line.text)
     lines: list[Line] = []
     if line.text[:start].rstrip("\"' "):
-        lines.append(line.keep(start - len(quote)))
+        lines.append(line.keep(start - (quote == line.text[start - 1])))
     at = start
     for stop, behind in [*_line_ends(line.text, start, end), (end, end)]:
         if behind == end and stop == at:
@@ -145,6 +146,15 @@ def _escaped(line: Line) -> Unwrapped | None:
 def _line_ends(text: str, start: int, end: int) -> list[tuple[int, int]]:
     r"""Where each `\n` begins and ends; the n behind an escaped backslash is one of the text's own."""
     return [(found.start(), found.end()) for found in _ESCAPES.finditer(text, start, end) if found.group(1) == "n"]
+
+
+def _quote_around(text: str, start: int) -> str:
+    """The mark of the quotation that is open at `start`; empty where none is."""
+    floor = max(0, start - _LONGEST_UNRAISED)
+    marks = [found.group(1) for found in _MARKS.finditer(text, floor, start) if found.group(1)]
+    if not marks or (marks.count(marks[-1]) % 2 == 0 and text[start - 1] != marks[-1]):
+        return ""
+    return marks[-1]
 
 
 def _first_link(text: str, start: int) -> int:

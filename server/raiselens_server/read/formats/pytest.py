@@ -31,6 +31,10 @@ _AT = re.compile(
 _LINE_STYLE = re.compile(r"(?:[^\s:][^:\n]{0,400}|[A-Za-z]:[\\/][^:\n]{0,400}):\d{1,7}: (?=[^\W\d][\w.]{0,160}: )")
 _DEF = re.compile(r"[> ] {3,}(?:async )?def (?P<name>\w{1,160})\(")
 _SUMMARY = re.compile(r"(?P<word>FAILED|ERROR) (?P<id>[^\s:]{1,400}\.py(?:::[^\n]{1,600}?)?) - ")
+# Of a group with one member, newer versions tell that member, as its `repr`.
+_SINGLE = re.compile(
+    r"(?P<name>[^\W\d][\w.]{0,160})\((?P<quote>['\"])(?P<message>[^\n]{0,1000})(?P=quote)\) \[single exception in \w{1,80}\]$"
+)
 _MAX_LINES = 50_000
 
 
@@ -77,6 +81,9 @@ class PytestUnit:
         text = line.text
         kind = classify(text)
         if isinstance(kind, Header):
+            if self.errors and self.errors[-1].role is not Role.ROOT and not self.frames:
+                # A group is told in Python's own way, and the chain that leads to it once more.
+                self.errors = []
             return False
         if isinstance(kind, Link):
             if self.unraised is not None:
@@ -198,7 +205,10 @@ class SummaryUnit:
         word, at = found
         head = line.drop(at)
         named = split_class(head.text)
-        if named is None or not (is_exception_class(named[0]) or "." in named[0]):
+        single = _SINGLE.match(head.text[:1400])
+        if single is not None:
+            self.draft = Draft(single["name"], head, single.start("message"), message=single["message"])
+        elif named is None or not (is_exception_class(named[0]) or "." in named[0]):
             named = ("", head.text) if not head.text.startswith("assert ") else ("AssertionError", head.text)
             self.draft = Draft(*named[:1], head, 0)
         else:
