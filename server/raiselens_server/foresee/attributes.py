@@ -23,7 +23,6 @@ from raiselens_server.foresee.objects import (
 )
 from raiselens_server.source import ir
 from raiselens_server.source.bindings import bound_by
-from raiselens_server.source.searched import assigns_attribute
 from raiselens_server.values import ops
 from raiselens_server.values.lattice import (
     Array,
@@ -487,7 +486,7 @@ class Attributes(Core):
 
 def is_assigned(module: Module, name: str) -> bool:
     """Whether some line of a module assigns an attribute of this name, of whatever object."""
-    return assigns_attribute(module.source, name)
+    return name in module.assigned_attributes
 
 
 def _merge(sequences: list[list[Class | str]]) -> list[Class | str]:

@@ -66,12 +66,19 @@ def quoted(names: list[str]) -> str:
 
 def bind(unit: FunctionUnit, arguments: Arguments, version: tuple[int, int] = (3, 11)) -> Bindings | BindingFailure:
     """Bind arguments to the parameters of `unit`; checks come in CPython's order, in the words of its `version`."""
-    by_kind: dict[int, list[Parameter]] = {}
+    positional: list[Parameter] = []
+    keyword_only: list[Parameter] = []
+    star: Parameter | None = None
+    double: Parameter | None = None
     for parameter in unit.parameters:
-        by_kind.setdefault(parameter.kind, []).append(parameter)
-    positional = [p for p in unit.parameters if p.kind in _POSITIONAL]
-    keyword_only = by_kind.get(units.KEYWORD_ONLY, [])
-    star, double = by_kind.get(units.VAR_POSITIONAL), by_kind.get(units.VAR_KEYWORD)
+        if parameter.kind in _POSITIONAL:
+            positional.append(parameter)
+        elif parameter.kind == units.KEYWORD_ONLY:
+            keyword_only.append(parameter)
+        elif parameter.kind == units.VAR_POSITIONAL:
+            star = parameter
+        else:
+            double = parameter
     values: dict[str, Value] = {}
     for parameter, value in zip(positional, arguments.positional, strict=False):
         values[parameter.name] = value
@@ -96,9 +103,9 @@ def bind(unit: FunctionUnit, arguments: Arguments, version: tuple[int, int] = (3
     if lacking and not arguments.open_keywords:
         return _missing(unit, lacking, "keyword-only")
     if star is not None and not arguments.open_positional:
-        values[star[0].name] = Seq(extra)
+        values[star.name] = Seq(extra)
     gathered: tuple[tuple[str, Value], ...] | None = None if arguments.open_keywords else tuple(rest)
-    return Bindings(values, frozenset(unsure), None if double is None else (double[0].name, gathered))
+    return Bindings(values, frozenset(unsure), None if double is None else (double.name, gathered))
 
 
 def _keywords(

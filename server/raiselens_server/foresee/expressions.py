@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from raiselens_server.foresee import strings
 from raiselens_server.foresee.answers import constant_bool
@@ -41,8 +41,42 @@ _ONE_OF_A_KIND: Final = frozenset({"cpu", "meta"})
 _SWAPPED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
+_EXPRESSIONS: Final = {
+    ir.NAME: "_name",
+    ir.CONST: "_constant",
+    ir.ATTRIBUTE: "_attribute",
+    ir.CALL: "_call",
+    ir.SUBSCRIPT: "_subscript",
+    ir.BINARY: "_binary",
+    ir.UNARY: "_unary",
+    ir.BOOLEAN: "_boolean",
+    ir.COMPARE: "_compare",
+    ir.CONDITIONAL: "_conditional",
+    ir.TUPLE: "_tuple",
+    ir.LIST: "_list",
+    ir.SET: "_set",
+    ir.DICT: "_dict",
+    ir.FSTRING: "_fstring",
+    ir.LAMBDA: "_lambda",
+    ir.COMPREHENSION: "_comprehension",
+    ir.SLICE: "_slice",
+    ir.STAR: "_star",
+    ir.WALRUS: "_walrus",
+    ir.AWAIT: "_await",
+    ir.YIELD: "_yield",
+    ir.OPAQUE: "_opaque",
+}
+"""The handlers, by name: some are those of other parts of the interpreter."""
+
+
 class Expressions(Core):
     """Evaluates expressions."""
+
+    _expressions: ClassVar[dict[int, Handler[[Any, Expr, Frame], Value]]]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._expressions = {kind: getattr(cls, name) for kind, name in _EXPRESSIONS.items() if hasattr(cls, name)}
 
     def evaluate(self, expr: Expr, frame: Frame) -> Value:
         """The value of an expression. Raises `Raising` where it certainly raises."""
@@ -306,29 +340,3 @@ class Expressions(Core):
         value = self.evaluate(expr[3], frame)
         index = self.evaluate(expr[4], frame)
         return self.subscript(value, index, expr, frame)
-
-    _expressions: dict[int, Handler[[Any, Expr, Frame], Value]] = {  # noqa: RUF012 a constant table
-        ir.NAME: _name,
-        ir.CONST: _constant,
-        ir.ATTRIBUTE: _attribute,
-        ir.CALL: lambda self, expr, frame: self._call(expr, frame),
-        ir.SUBSCRIPT: _subscript,
-        ir.BINARY: lambda self, *args: self._binary(*args),
-        ir.UNARY: lambda self, *args: self._unary(*args),
-        ir.BOOLEAN: _boolean,
-        ir.COMPARE: lambda self, *args: self._compare(*args),
-        ir.CONDITIONAL: _conditional,
-        ir.TUPLE: _tuple,
-        ir.LIST: _list,
-        ir.SET: _set,
-        ir.DICT: _dict,
-        ir.FSTRING: _fstring,
-        ir.LAMBDA: _lambda,
-        ir.COMPREHENSION: lambda self, expr, frame: self._comprehension(expr, frame),
-        ir.SLICE: _slice,
-        ir.STAR: _star,
-        ir.WALRUS: _walrus,
-        ir.AWAIT: _await,
-        ir.YIELD: _yield,
-        ir.OPAQUE: _opaque,
-    }

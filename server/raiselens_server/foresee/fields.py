@@ -18,7 +18,6 @@ from raiselens_server.values.dtypes import FLOATING
 from raiselens_server.values.lattice import Callable, DType, Named, Ref, Tensor, Unknown, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable as Callable_
     from collections.abc import Iterator
 
     from raiselens_server.foresee.objects import HeapObject, Stored
@@ -291,56 +290,63 @@ def _stores(cls: Class, name: str) -> Iterator[tuple[FunctionUnit, Expr | None]]
         unit: FunctionUnit = statement[3]
         if not unit.parameters or attribute not in cls.module.slice(unit.start, unit.end):
             continue
-        receiver = unit.parameters[0].name
-        for expr in _stored_in(unit.body.block, receiver, name):
+        for expr in _stores_of(unit).get(name, ()):
             yield unit, expr
 
 
-def _stored_in(block: Block, receiver: str, name: str) -> Iterator[Expr | None]:
-    def is_it(target: Expr) -> bool:
-        return bool(
-            target[0] == ir.ATTRIBUTE and target[4] == name and target[3][0] == ir.NAME and target[3][3] == receiver
-        )
+def _stores_of(unit: FunctionUnit) -> dict[str, tuple[Expr | None, ...]]:
+    """What a method stores on its object, by attribute; None where a store is not of one expression."""
+    # Asked for each time, for it notes that what is kept depends on the body.
+    block = unit.body.block
+    if unit.stores is None:
+        found: dict[str, list[Expr | None]] = {}
+        for name, expr in _stored_in(block, unit.parameters[0].name):
+            found.setdefault(name, []).append(expr)
+        unit.stores = {name: tuple(stored) for name, stored in found.items()}
+    return unit.stores
 
+
+def _stored_in(block: Block, receiver: str) -> Iterator[tuple[str, Expr | None]]:
     for statement in flatten(block):
         match statement[0]:
             case ir.ASSIGN:
                 for target in statement[3]:
-                    yield from _assigned(target, statement[4], is_it)
+                    yield from _assigned(target, statement[4], receiver)
             case ir.ANNOTATED if statement[5] is not None:
-                yield from _assigned(statement[3], statement[5], is_it)
+                yield from _assigned(statement[3], statement[5], receiver)
             case ir.AUGMENTED | ir.FOR:
-                yield from _assigned(statement[3], None, is_it)
+                yield from _assigned(statement[3], None, receiver)
             case ir.WITH:
                 for _, target in statement[3]:
                     if target is not None:
-                        yield from _assigned(target, None, is_it)
+                        yield from _assigned(target, None, receiver)
             case ir.DELETE:
                 for target in statement[3]:
-                    yield from _assigned(target, None, is_it)
-            case ir.EXPRESSION if _registers(statement[3], receiver, name):
-                yield statement[3][4][1]
+                    yield from _assigned(target, None, receiver)
+            case ir.EXPRESSION if (name := _registered(statement[3], receiver)) is not None:
+                yield name, statement[3][4][1]
             case ir.FUNCTION:
-                for _ in _stored_in(statement[3].body.block, receiver, name):
-                    yield None
+                for name, _ in _stored_in(statement[3].body.block, receiver):
+                    yield name, None
             case _:
                 continue
 
 
-def _registers(expr: Expr, receiver: str, name: str) -> bool:
-    """Whether an expression is `self.register_buffer("name", …)`."""
+def _registered(expr: Expr, receiver: str) -> str | None:
+    """The name in `self.register_buffer("name", …)`."""
     if expr[0] != ir.CALL or expr[3][0] != ir.ATTRIBUTE or len(expr[4]) < 2:
-        return False
+        return None
     of, first = expr[3][3], expr[4][0]
-    registers = expr[3][4] in {"register_buffer", "register_parameter"}
-    return bool(registers and of[0] == ir.NAME and of[3] == receiver and first[0] == ir.CONST and first[3] == name)
+    registers = expr[3][4] in {"register_buffer", "register_parameter"} and of[0] == ir.NAME and of[3] == receiver
+    return first[3] if registers and first[0] == ir.CONST and isinstance(first[3], str) else None
 
 
-def _assigned(target: Expr, value: Expr | None, is_it: Callable_[[Expr], bool]) -> Iterator[Expr | None]:
-    if is_it(target):
-        yield value
+def _assigned(target: Expr, value: Expr | None, receiver: str) -> Iterator[tuple[str, Expr | None]]:
+    if target[0] == ir.ATTRIBUTE:
+        if target[3][0] == ir.NAME and target[3][3] == receiver:
+            yield target[4], value
     elif target[0] in {ir.TUPLE, ir.LIST}:
         parts = target[3]
         pairs = value is not None and value[0] in {ir.TUPLE, ir.LIST} and len(value[3]) == len(parts)
         for index, part in enumerate(parts):
-            yield from _assigned(part, value[3][index] if pairs and value is not None else None, is_it)
+            yield from _assigned(part, value[3][index] if pairs and value is not None else None, receiver)

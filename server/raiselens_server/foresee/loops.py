@@ -159,12 +159,13 @@ class Loops(Narrowing):
 
     def _havoc(self, body: Block, frame: Frame) -> None:
         """Forget what a loop's body may change, so that what is kept holds in any round."""
-        for statement in flatten(body):
-            for name in bound_by(statement):
-                if name in frame.variables:
-                    frame.variables[name] = Unknown("loop")
-            for name in _touched(statement):
-                value = frame.variables.get(name)
+        variables = frame.variables
+        for bound, touched in _changes(body, frame):
+            for name in bound:
+                if name in variables:
+                    variables[name] = Unknown("loop")
+            for name in touched:
+                value = variables.get(name)
                 if value is not None:
                     self.forget(value)
 
@@ -174,6 +175,19 @@ class Loops(Narrowing):
             if old is not None and old is not contents:
                 held = (v for v in frame.variables.values() if isinstance(v, Ref) and v.uid == uid)
                 self.forget(next(held, Ref(uid, kind_of(contents))))
+
+
+def _changes(body: Block, frame: Frame) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """Of each statement of a loop's body the names that it binds, and those whose objects it may change."""
+    known = None if frame.function is None else frame.function.unit.changes
+    start = body[0][1] if body else 0
+    if known is not None and start in known:
+        return known[start]
+    pairs = ((tuple(bound_by(statement)), tuple(_touched(statement))) for statement in flatten(body))
+    found = tuple((bound, touched) for bound, touched in pairs if bound or touched)
+    if known is not None:
+        known[start] = found
+    return found
 
 
 def _touched(statement: Stmt) -> list[str]:

@@ -76,7 +76,7 @@ class Scopes:
         self.subclasses = Subclasses(self.content)
         self.overlays: dict[str, bytes] = {}
         self._modules: dict[str, Module | None] = {}
-        self._values: dict[tuple[str, str], Value] = {}
+        self._values: dict[tuple[str, str], Value | None] = {}
         self._named: dict[str, Value] = {}
         self._busy: set[tuple[str, str]] = set()
         self.results: dict[tuple[str, object], Any] = {}
@@ -285,7 +285,7 @@ class Scopes:
         """A top-level name of a module, None where it has no such name."""
         key = (module.path, name)
         found = self._values.get(key)
-        if found is not None:
+        if found is not None or key in self._values:
             return found
         if key in self._busy:
             return Unknown("cycle")
@@ -294,8 +294,7 @@ class Scopes:
             value = self._attribute(module, name, run)
         finally:
             self._busy.discard(key)
-        if value is not None:
-            self._values[key] = value
+        self._values[key] = value
         return value
 
     def _attribute(self, module: Module, name: str, run: Core) -> Value | None:

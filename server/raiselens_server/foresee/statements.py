@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from raiselens_server.foresee.core import Core
 from raiselens_server.foresee.frames import Answered, Condition, Raising
@@ -23,8 +23,43 @@ if TYPE_CHECKING:
 _EXITS: Final = frozenset({ir.RETURN, ir.RAISE, ir.CONTINUE, ir.BREAK})
 
 
+_STATEMENTS: Final = {
+    ir.EXPRESSION: "_expression",
+    ir.ASSIGN: "_assign",
+    ir.ANNOTATED: "_annotated",
+    ir.AUGMENTED: "_augmented",
+    ir.RETURN: "_return",
+    ir.RAISE: "_raise",
+    ir.ASSERT: "_assert",
+    ir.IF: "_if",
+    ir.WHILE: "_while",
+    ir.FOR: "_for",
+    ir.TRY: "_try",
+    ir.WITH: "_with",
+    ir.FUNCTION: "_function",
+    ir.CLASS: "_class",
+    ir.IMPORT: "_import",
+    ir.FROM: "_from",
+    ir.GLOBAL: "_pass",
+    ir.NONLOCAL: "_pass",
+    ir.DELETE: "_delete",
+    ir.PASS: "_pass",
+    ir.BREAK: "_break",
+    ir.CONTINUE: "_continue",
+    ir.MATCH: "_match",
+    ir.UNREAD: "_unread",
+}
+"""The handlers, by name: some are those of other parts of the interpreter."""
+
+
 class Statements(Narrowing, Core):
     """Runs statements. Every handler answers whether control may reach the next statement."""
+
+    _statements: ClassVar[dict[int, Handler[[Any, Stmt, Frame], bool]]]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._statements = {kind: getattr(cls, name) for kind, name in _STATEMENTS.items() if hasattr(cls, name)}
 
     def block(self, block: Block, frame: Frame) -> bool:
         """Run statements; False where control certainly does not reach their end."""
@@ -292,33 +327,6 @@ class Statements(Narrowing, Core):
     # Loops
 
     # try, with
-
-    _statements: dict[int, Handler[[Any, Stmt, Frame], bool]] = {  # noqa: RUF012 a constant table
-        ir.EXPRESSION: _expression,
-        ir.ASSIGN: _assign,
-        ir.ANNOTATED: _annotated,
-        ir.AUGMENTED: _augmented,
-        ir.RETURN: _return,
-        ir.RAISE: _raise,
-        ir.ASSERT: _assert,
-        ir.IF: _if,
-        ir.WHILE: lambda self, *args: self._while(*args),
-        ir.FOR: lambda self, *args: self._for(*args),
-        ir.TRY: lambda self, *args: self._try(*args),
-        ir.WITH: lambda self, *args: self._with(*args),
-        ir.FUNCTION: _function,
-        ir.CLASS: _class,
-        ir.IMPORT: _import,
-        ir.FROM: _from,
-        ir.GLOBAL: _pass,
-        ir.NONLOCAL: _pass,
-        ir.DELETE: _delete,
-        ir.PASS: _pass,
-        ir.BREAK: _break,
-        ir.CONTINUE: _continue,
-        ir.MATCH: _match,
-        ir.UNREAD: _unread,
-    }
 
 
 def exits(block: Block) -> bool:

@@ -13,7 +13,7 @@ from raiselens_server.source.edits import regions_of
 from raiselens_server.source.layout import Layout
 from raiselens_server.source.lower import Lowering
 from raiselens_server.source.patches import replaced_names
-from raiselens_server.source.searched import declared_global, stores_globals
+from raiselens_server.source.searched import assigned_attributes, declared_global, stores_globals
 from raiselens_server.source.syntax import HeldTree, Text, parse
 from raiselens_server.source.units import ClassUnit, FunctionUnit
 
@@ -123,6 +123,11 @@ class Module:
     def patched(self) -> frozenset[str]:
         """Names that something in this file replaces on other objects: `monkeypatch.setattr(m, "f", …)`, `m.f = …`."""
         return replaced_names(self)
+
+    @cached_property
+    def assigned_attributes(self) -> frozenset[str]:
+        """Names of attributes that some line assigns, of whatever object; an edit that changes them is none of one function."""
+        return assigned_attributes(self.source)
 
     def release(self) -> None:
         """Free the bodies of functions: few are looked at again once the module was run."""

@@ -80,9 +80,9 @@ def assigns_to(source: bytes, names: frozenset[str]) -> bool:
     return any(match.group(1).decode() in names for match in _ATTRIBUTE_ASSIGNMENT.finditer(source))
 
 
-def assigns_attribute(source: bytes, name: str) -> bool:
-    """Whether some line assigns an attribute of this name, of whatever object."""
-    return re.search(_attribute(re.escape(name.encode())), source) is not None
+def assigned_attributes(source: bytes) -> frozenset[str]:
+    """The names of the attributes that some line assigns, of whatever object."""
+    return frozenset(match.group(2).decode("utf-8", "replace") for match in _ANY_ATTRIBUTE.finditer(source))
 
 
 def changes_contents(source: bytes, name: str) -> bool:

@@ -68,6 +68,10 @@ class FunctionUnit:
     nothing: bool | None = field(default=None, repr=False)
     rewritten: bool = field(default=False, repr=False)
     read: frozenset[str] | None = field(default=None, repr=False)
+    stores: dict[str, tuple[Expr | None, ...]] | None = field(default=None, repr=False)
+    """What the body stores as attributes of its first parameter; None where nobody has looked."""
+    changes: dict[int, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = field(default_factory=dict, repr=False)
+    """By where a loop's body begins: the names that its statements bind, and those whose objects they may change."""
     again: Callable[[], Body] | None = field(default=None, repr=False)
     """Lowers the body from the text, as often as it is asked to; None where only the syntax tree can give it."""
     watch: set[FunctionUnit] | None = field(default=None, repr=False)
@@ -81,7 +85,8 @@ class FunctionUnit:
         self.parameters, self.returns = other.parameters, other.returns
         self.base, self.start, self.end = other.base, other.start, other.end
         self.lower, self.again, self._body = other.lower, other.again, other._body
-        self.derived = self.read = self.nothing = None
+        self.derived = self.read = self.nothing = self.stores = None
+        self.changes = {}
 
     @property
     def lowered(self) -> bool:
