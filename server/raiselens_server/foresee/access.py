@@ -269,12 +269,13 @@ class Access(Core):
 
     def _comprehension(self, expr: Expr, frame: Frame) -> Value:
         _, _, _, kind, element, clauses = expr
-        saved = frame.variables
+        saved, changed = frame.variables, len(self.changed_tensors)
         frame.variables = dict(saved)
         try:
             results = self._rounds(clauses, element, kind, frame)
         finally:
             frame.variables = saved
+            self.outdate(saved, changed)
             if b":=" in frame.module.slice(frame.base + expr[1], frame.base + expr[2]):
                 saved.update({name: Unknown("comprehension") for name in _walrus_names(expr)})
         if kind == "dict":

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from raiselens_server.foresee import strings
 from raiselens_server.foresee.attributes import Attributes
+from raiselens_server.foresee.binding import Arguments
 from raiselens_server.foresee.core import fresh_uid
 from raiselens_server.foresee.frames import Condition, Raising
+from raiselens_server.foresee.loops import UNROLL_LIMIT
 from raiselens_server.foresee.objects import (
     Bound,
     Class,
@@ -120,7 +122,9 @@ class Builtins(Attributes):
         if handler is None:
             return None
         if name in _CALLS_BACK:
-            for value in (*positional, *(value for _, value in keywords)):
+            given = (*positional, *(value for _, value in keywords))
+            self.may_change(given, given, frame)
+            for value in given:
                 if isinstance(value, Callable):
                     self.escape(value)
         try:
@@ -276,6 +280,23 @@ class Builtins(Attributes):
             return self.many(Seq(tuple(e or Unknown("builtin") for e in elements))) if known else Unknown("builtin")
         return Seq(tuple(Seq(row) for row in zip(*(c or () for c in columns), strict=False)), "generator")
 
+    def _builtin_map(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
+        """`map` on known items, run at once. What its function raises, it raises when the result is asked for."""
+        function, columns = args[0], [self.iterate(arg, frame) for arg in args[1:]]
+        known = [column for column in columns if column is not None and len(column) <= UNROLL_LIMIT]
+        if not known or len(known) < len(columns):
+            self.not_followed(Arguments(tuple(args), ()), "builtin", frame)
+            return Unknown("builtin")
+        heap = dict(self.heap)
+        try:
+            results = [self.call(function, list(row), [], frame) for row in zip(*known, strict=False)]
+        except Raising:
+            self.heap = heap
+            return Unknown("builtin")
+        finally:
+            self.escape(function)
+        return Seq(tuple(results), "generator")
+
     def _builtin_reversed(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         items = self.iterate(args[0], frame)
         element = self.element_of(args[0])
@@ -429,6 +450,7 @@ class Builtins(Attributes):
         "dict": _builtin_dict,
         "enumerate": _builtin_enumerate,
         "zip": _builtin_zip,
+        "map": _builtin_map,
         "reversed": _builtin_reversed,
         "sorted": _builtin_sorted,
         "all": _all_any(stop=False),

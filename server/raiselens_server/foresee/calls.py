@@ -25,6 +25,7 @@ from raiselens_server.foresee.objects import (
 )
 from raiselens_server.foresee.running import BUSY, Running, callee_frame
 from raiselens_server.source import ir, units
+from raiselens_server.source.searched import IN_PLACE_METADATA
 from raiselens_server.values import dtypes, lattice, ops
 from raiselens_server.values.dtypes import INTEGRAL
 from raiselens_server.values.lattice import (
@@ -70,6 +71,8 @@ class Calls(Running):
             self.forget(receiver)
             if isinstance(receiver, Tensor) and expr[3][4].endswith("_"):
                 self.change_tensor(receiver, Unknown("in-place"), frame)
+            elif isinstance(receiver, Unknown) and expr[3][4] in IN_PLACE_METADATA:
+                self.change_any(frame)
         repeated = _repeated(expr[5], keywords)
         if repeated is not None and not open_positional:
             self._refuse_repeated(function, repeated, expr, frame)
@@ -201,10 +204,13 @@ class Calls(Running):
                 return self.over_options(options, lambda option: self.apply(option, arguments, frame, expr), frame)
             case _:
                 self.escape(function)
-                return self.not_followed(arguments, "unknown-callee")
+                return self.not_followed(arguments, "unknown-callee", frame)
 
-    def not_followed(self, arguments: Arguments, cause: str) -> Value:
+    def not_followed(self, arguments: Arguments, cause: str, frame: Frame | None = None) -> Value:
         """The result of a call that is not followed: its arguments are out of sight from now on."""
+        if frame is not None:
+            given = (*arguments.positional, *(value for _, value in arguments.keywords))
+            self.may_change(given, given, frame)
         for value in arguments.positional:
             self.escape(value)
         for _, value in arguments.keywords:
@@ -233,11 +239,15 @@ class Calls(Running):
             return self.not_followed(arguments, "starred")
         if isinstance(receiver, (Tensor, lattice.Array, lattice.DType, lattice.Device)):
             return self.operation(name, [receiver, *positional], keywords, frame, expr)
+        handed = (*positional, *(value for _, value in keywords))
+        if any(isinstance(value, Callable) for value in handed):
+            # Such as the key of `sort`.
+            self.may_change(handed, (receiver, *handed), frame)
         found = self.call_method(name, receiver, positional, keywords, frame)
         if found is not None:
             return found
         self.escape(receiver)
-        return self.not_followed(arguments, "method")
+        return self.not_followed(arguments, "method", frame)
 
     def operation(
         self, name: str, positional: list[Value], keywords: list[tuple[str, Value]], frame: Frame, expr: Expr | None
@@ -318,7 +328,7 @@ class Calls(Running):
                     self.change_tensor(value, Unknown("in-place"), frame)
         if exceptions.BUILTIN.get(name) or name in exceptions.NAMED:
             return self.new("instance", InstanceObject((("args", Seq(tuple(positional))),)), name)
-        return self.not_followed(arguments, "library" if "." in name else "builtin")
+        return self.not_followed(arguments, "library" if "." in name else "builtin", frame)
 
     # Functions
 
@@ -326,16 +336,16 @@ class Calls(Running):
         """Bind and run a function of followed source."""
         unit = function.unit
         if unit.rewritten:
-            return self._left_out(function, arguments, "rewritten")
+            return self._left_out(function, arguments, "rewritten", frame)
         bound = self.bound(function, arguments, frame, expr)
         served = self.backend_of(function, arguments, frame) if unit.name == "get_backend" else None
         if served is not None:
             return served
         if not self.deep and not self._worth_running(unit, bound.values):
-            self._left_out(function, arguments, "no-facts")
+            self._left_out(function, arguments, "no-facts", frame)
             return self.returned(function, frame, expr, "no-facts")
         if frame.depth >= MAX_DEPTH or self._recursion(function, frame) >= RECURSION_LIMIT:
-            return self._left_out(function, arguments, "depth")
+            return self._left_out(function, arguments, "depth", frame)
         values = dict(bound.values)
         inner = callee_frame(function, values, frame)
         self._defaults(function, bound.unsure, values)
@@ -372,8 +382,10 @@ class Calls(Running):
             self.followed.add(frame.base + expr[1])
         return bound
 
-    def _left_out(self, function: Function, arguments: Arguments, cause: str) -> Value:
+    def _left_out(self, function: Function, arguments: Arguments, cause: str, frame: Frame) -> Value:
         """A followed function is not run: it may change what it is given, and what it closes over."""
+        given = (*arguments.positional, *(value for _, value in arguments.keywords))
+        self.may_change((Callable(function, function.unit.name), *given), given, frame)
         if function.closure is not None:
             self.escape(Callable(function, function.unit.name))
         return self.not_followed(arguments, cause)

@@ -90,7 +90,8 @@ class Core(Parts):
         self.leaned_on: dict[Assumed, None] = {}
         self.replaced: frozenset[str] = frozenset()
         self.deep = False
-        self.changed_tensors = 0
+        self.changed_tensors: list[Tensor] = []
+        """What the tensors were that changed in place, in the order in which they did."""
         self.checked: Module | None = None
         self.seen: set[tuple[int, int]] = set()
         """Where the calls of the checked module stand that the run came by."""

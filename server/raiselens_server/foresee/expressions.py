@@ -244,7 +244,7 @@ class Expressions(Core):
 
     def branch(self, test: Expr, frame: Frame, expr: Expr, *, taken: bool) -> Value:
         """Evaluate an operand that is reached only where `test` is `taken`."""
-        saved = frame.variables
+        saved, changed = frame.variables, len(self.changed_tensors)
         frame.variables = dict(saved)
         self.refine(test, taken, frame)
         try:
@@ -252,6 +252,7 @@ class Expressions(Core):
         finally:
             bound = {name: value for name, value in frame.variables.items() if name not in saved}
             frame.variables = saved
+            self.outdate(saved, changed)
             for name in bound:
                 saved[name] = Unknown("maybe-unbound")
 
@@ -297,7 +298,7 @@ class Expressions(Core):
         return self.truth(value)
 
     def _branch_test(self, test: Expr, operand: Expr, frame: Frame, *, taken: bool) -> bool | None:
-        saved = frame.variables
+        saved, changed = frame.variables, len(self.changed_tensors)
         frame.variables = dict(saved)
         self.refine(test, taken, frame)
         try:
@@ -305,6 +306,7 @@ class Expressions(Core):
         finally:
             bound = [name for name in frame.variables if name not in saved]
             frame.variables = saved
+            self.outdate(saved, changed)
             saved.update({name: Unknown("maybe-unbound") for name in bound})
 
     def _boolean(self, expr: Expr, frame: Frame) -> Value:

@@ -34,7 +34,7 @@ class Loops(Narrowing):
         answer = self.test(test, frame)
         if answer is False:
             return self.block(orelse, frame)
-        entry = self.snapshot(frame)
+        entry, changed = self.snapshot(frame), len(self.changed_tensors)
         loop = Loop()
         frame.loops.append(loop)
         self.refine(test, True, frame)
@@ -49,6 +49,8 @@ class Loops(Narrowing):
             frame.unsure = True
         self._forget_changed(entry[1], frame)
         states: list[State] = [*loop.breaks]
+        for variables, _ in (entry, *states):
+            self.outdate(variables, changed)
         if not forever:
             self.restore(frame, (entry[0], {**entry[1], **self.heap}))
             self._havoc(body, frame)
@@ -126,7 +128,7 @@ class Loops(Narrowing):
         orelse: Block,
         frame: Frame,
     ) -> bool:
-        entry = self.snapshot(frame)
+        entry, changed = self.snapshot(frame), len(self.changed_tensors)
         self._havoc(body, frame)
         element: Value = Unknown("loop-item")
         if items is not None and items and all(isinstance(i, Const) and isinstance(i.value, int) for i in items):
@@ -149,6 +151,8 @@ class Loops(Narrowing):
         bind_target(target, bound)
         frame.variables.update(dict.fromkeys(bound, Unknown("loop-item")))
         states: list[State] = [(dict(v), dict(h)) for v, h in loop.breaks]
+        for variables, _ in ((frame.variables, heap), *states):
+            self.outdate(variables, changed)
         if self.block(orelse, frame):
             states.append((frame.variables, self.heap))
         if not states:

@@ -9,24 +9,34 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raiselens_server.foresee.captures import names_of
 from raiselens_server.foresee.core import Core
 from raiselens_server.foresee.objects import (
     Bound,
+    Class,
     DictObject,
+    Function,
     InstanceObject,
     ListObject,
     Manager,
     Partial,
     Pending,
     SetObject,
+    Wrapped,
 )
-from raiselens_server.values.lattice import Callable, Seq, Tensor, Union, Unknown
+from raiselens_server.foresee.running import held_by
+from raiselens_server.source import ir
+from raiselens_server.source.searched import IN_PLACE_METADATA, changes_metadata
+from raiselens_server.values import lattice
+from raiselens_server.values.lattice import Callable, Named, Ref, Seq, Tensor, Union, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.foresee.objects import HeapObject
+    from raiselens_server.source.module import Module
+    from raiselens_server.source.units import FunctionUnit
     from raiselens_server.values.lattice import Value
 
 
@@ -40,7 +50,7 @@ class Mutation(Core):
         """
         if now == tensor:
             return
-        self.changed_tensors += 1
+        self.changed_tensors.append(tensor)
         for scope in _scopes(frame, self.live.values()):
             for name, held in list(scope.variables.items()):
                 if held is tensor and scope is frame:
@@ -51,6 +61,91 @@ class Mutation(Core):
             changed = _changed(contents, tensor)
             if changed is not contents:
                 self.heap[uid] = changed
+
+    def change_any(self, frame: Frame) -> None:
+        """Something not known has changed in place: it may be any tensor that was out of sight."""
+        scopes = [value for scope in _scopes(frame, self.live.values()) for value in scope.variables.values()]
+        held = [value for contents in self.heap.values() for value in held_by(contents)]
+        seen: set[int] = set()
+        for value in (*scopes, *held):
+            for tensor in self._tensors_in(value, seen):
+                self.change_tensor(tensor, Unknown("in-place"), frame)
+
+    def outdate(self, variables: dict[str, Value], since: int) -> None:
+        """Forget in variables kept from before what has changed in place: all but the first `since` changes are later."""
+        for tensor in self.changed_tensors[since:]:
+            for name, held in variables.items():
+                if _holds(held, tensor):
+                    variables[name] = _without(held, tensor)
+
+    def may_change(self, functions: Iterable[Value], values: Iterable[Value], frame: Frame) -> None:
+        """Code that is not followed may call `functions`, on `values` and on what they close over."""
+        called = [function for function in functions if isinstance(function, Callable | Named)]
+        if not called:
+            return
+        seen: set[int] = set()
+        within = [tensor for value in (*values, *called) for tensor in self._tensors_in(value, seen)]
+        if within and any(map(_may_change, called)):
+            for tensor in within:
+                self.change_tensor(tensor, Unknown("in-place"), frame)
+
+    def _tensors_in(self, value: Value, seen: set[int]) -> Iterator[Tensor]:
+        match value:
+            case Tensor():
+                yield value
+            case Seq(items=parts) | Union(options=parts):
+                for part in parts:
+                    yield from self._tensors_in(part, seen)
+            case Ref(uid=uid) if uid not in seen:
+                seen.add(uid)
+                for part in held_by(self.contents(value)):
+                    yield from self._tensors_in(part, seen)
+            case Callable(target=Function(unit=unit, closure=scope)) if id(unit) not in seen:
+                seen.add(id(unit))
+                while scope is not None:
+                    for name in names_of(unit):
+                        yield from self._tensors_in(scope.variables.get(name, lattice.NONE), seen)
+                    scope = scope.closure
+            case Callable(target=target):
+                for part in self.reached_from(target):
+                    yield from self._tensors_in(part, seen)
+            case _:
+                return
+
+
+def _may_change(function: Value) -> bool:
+    """Whether a callable may change a tensor's metadata in place, as far as its text and that of its helpers tells."""
+    match function:
+        case Callable(target=Function() as target) | Callable(target=Bound(function=Function() as target)):
+            return _says_so(target.module, target.unit, target.closure, set())
+        case Callable(target=Class(module=module, unit=unit)):
+            return module.reshapes and changes_metadata(module.slice(unit.start, unit.end))
+        case Callable(target=Partial(function=inner) | Wrapped(function=inner)):
+            return _may_change(inner)
+        case Callable(target=Bound(function=str() as name)) | Named(name=name):
+            return name.rpartition(".")[2] in IN_PLACE_METADATA
+        case _:
+            return False
+
+
+def _says_so(module: Module, unit: FunctionUnit, closure: Frame | None, seen: set[FunctionUnit]) -> bool:
+    if unit in seen or not module.reshapes:
+        return False
+    seen.add(unit)
+    if changes_metadata(module.slice(unit.start, unit.end)):
+        return True
+    for name in names_of(unit):
+        scope, nested = closure, None
+        while scope is not None and nested is None:
+            nested = scope.variables.get(name)
+            scope = scope.closure
+        if isinstance(nested, Callable) and isinstance(nested.target, Function):
+            helpers = [nested.target.unit]
+        else:
+            helpers = [statement[3] for statement in module.bindings.get(name, ()) if statement[0] == ir.FUNCTION]
+        if any(_says_so(module, helper, closure, seen) for helper in helpers):
+            return True
+    return False
 
 
 def _scopes(frame: Frame, live: Iterable[Frame]) -> Iterator[Frame]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from raiselens_server.foresee import strings
     from raiselens_server.foresee.binding import Arguments, Bindings
     from raiselens_server.foresee.frames import Frame, Raising
@@ -75,6 +77,18 @@ class Parts:
 
     def change_tensor(self, tensor: Tensor, now: Value, frame: Frame) -> None:
         """`tensor` itself has become `now`, wherever it is held."""
+        raise NotImplementedError
+
+    def change_any(self, frame: Frame) -> None:
+        """Something not known has changed in place."""
+        raise NotImplementedError
+
+    def outdate(self, variables: dict[str, Value], since: int) -> None:
+        """Forget in variables kept from before what has changed in place."""
+        raise NotImplementedError
+
+    def may_change(self, functions: Iterable[Value], values: Iterable[Value], frame: Frame) -> None:
+        """Code that is not followed may call `functions` on `values`."""
         raise NotImplementedError
 
     def equal(self, left: Value, right: Value) -> bool | None:
@@ -199,7 +213,7 @@ class Parts:
         """The fields of a generated constructor."""
         raise NotImplementedError
 
-    def not_followed(self, arguments: Arguments, cause: str) -> Value:
+    def not_followed(self, arguments: Arguments, cause: str, frame: Frame | None = None) -> Value:
         """The result of a call that is not followed: its arguments are out of sight from now on."""
         raise NotImplementedError
 

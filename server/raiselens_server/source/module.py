@@ -13,7 +13,7 @@ from raiselens_server.source.edits import regions_of
 from raiselens_server.source.layout import Layout
 from raiselens_server.source.lower import Lowering
 from raiselens_server.source.patches import replaced_names
-from raiselens_server.source.searched import assigned_attributes, declared_global, stores_globals
+from raiselens_server.source.searched import assigned_attributes, changes_metadata, declared_global, stores_globals
 from raiselens_server.source.syntax import HeldTree, Text, parse
 from raiselens_server.source.units import ClassUnit, FunctionUnit
 
@@ -118,6 +118,11 @@ class Module:
     def rewritten(self) -> bool:
         """Whether some code stores to its globals as a dict: any name bound by an assignment may have another value."""
         return stores_globals(self.source)
+
+    @cached_property
+    def reshapes(self) -> bool:
+        """Whether some code may change the metadata of tensors in place."""
+        return changes_metadata(self.source)
 
     @cached_property
     def patched(self) -> frozenset[str]:

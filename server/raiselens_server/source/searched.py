@@ -25,9 +25,25 @@ _GLOBALS_STORE: Final = re.compile(
     rb"\bglobals\(\)\s*(?:\[[^\]\n]*\]\s*[-+*/|&]?=[^=]|\.\s*(?:update|setdefault|pop)\b)"
     rb"|\bsetattr\(\s*sys\.modules\[__name__\]"
 )
+IN_PLACE_METADATA: Final = frozenset(
+    {
+        "as_strided_",
+        "detach_",
+        "resize_",
+        "resize_as_",
+        "set_",
+        "squeeze_",
+        "swapaxes_",
+        "swapdims_",
+        "t_",
+        "transpose_",
+        "unsqueeze_",
+    }
+)
+"""Methods that change a tensor's shape, strides or storage in place."""
 _METADATA: Final = re.compile(
-    rb"\.(?:resize(?:_as)?_|(?:un)?squeeze_|t_|transpose_|swap(?:axes|dims)_|set_|as_strided_|detach_)\s*\(|\.data\s*="
-    rb"|\bout\s*=|swap_tensors"
+    rb"\.(?:" + b"|".join(sorted(name.encode() for name in IN_PLACE_METADATA)) + rb")\s*\("
+    rb"|\.data\s*=|\bout\s*=|swap_tensors"
 )
 SETATTR: Final = re.compile(rb"""setattr\(\s*self\s*,\s*(?:(f?)["']([^"'{}]*)(["'{]))?""")
 """A store to `self` by name: prefix, text and what ends it; none of them where the name is no literal."""
