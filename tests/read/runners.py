@@ -163,13 +163,13 @@ RUNNERS: dict[str, Runner] = {
     "rank": Runner(_PREFIXED.format(prefix="'[rank3]: '")),
     "docker": Runner(_PREFIXED.format(prefix="f'2026-05-30T17:02:{number % 60:02d}.123456789Z '")),
     "compose": Runner(_PREFIXED.format(prefix="'sglang-1  | '")),
-    "srun": Runner(_PREFIXED.format(prefix="'2: '"), not_for=("unraised",)),
+    "srun": Runner(_PREFIXED.format(prefix="'2: '")),
     "journald": Runner(
         _PREFIXED.format(prefix="f'May 04 11:27:{number % 60:02d} gpu1 vllm[5120]: (APIServer pid=5120) '")
     ),
-    "unknown-prefix": Runner(_PREFIXED.format(prefix="f'<gpu-box/17> #{number} :: '"), not_for=("unraised",)),
+    "unknown-prefix": Runner(_PREFIXED.format(prefix="f'<gpu-box/17> #{number} :: '")),
     "actions-rank": Runner(_PREFIXED.format(prefix="f'2026-11-21T15:44:31.22{number:05d}Z [rank0]: '")),
-    "quoted": Runner(_PREFIXED.format(prefix="'> '"), not_for=("unraised",)),
+    "quoted": Runner(_PREFIXED.format(prefix="'> '")),
     "docker-json": Runner(
         "import json, subprocess, sys\n"
         "run = subprocess.run([sys.executable, 'child.py'], stderr=subprocess.PIPE)\n"

@@ -64,3 +64,22 @@ def test_skipping_lines_without_a_marker_loses_nothing(name: str):
     reader.feed(log)
     reader.finish()
     assert render(reader.reading()) == render(read_text(log))
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in CASES.glob("*.txt")))
+def test_every_place_holds_what_was_read_there(name: str):
+    """Also behind colours, in escaped text, and where a terminal or a box broke the line."""
+    _, log, _ = split(CASES / f"{name}.txt")
+    lines = log.split("\n")
+    for error in read_text(log).errors:
+        seen = error.origin
+        assert isinstance(seen, Observed)
+        there = lines[seen.line - 1][seen.column - 1 :]
+        # An abort's type stands on a line of its own; what is pointed at is its message.
+        assert there.startswith(error.class_name[:4] or error.message[:4]) or there.startswith(error.message[:4])
+        for frame in error.frames:
+            assert frame.place is not None
+            rows = lines[frame.place.line - 1 : frame.place.end_line]
+            rows[-1] = rows[-1][: frame.place.end_column - 1]
+            rows[0] = rows[0][frame.place.column - 1 :]
+            assert frame.file[:3] in "".join(rows).replace("\\\\", "\\")

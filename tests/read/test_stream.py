@@ -183,6 +183,26 @@ ADVERSARIES: dict[str, Callable[[int], str]] = {
     "assertions": lambda n: "a.cu:1: f: block: [0,0,0], thread: [0,0,0] Assertion `x` failed.\n" * n,
     "aborts": lambda n: "terminate called after throwing an instance of 'X'\n" * n,
     "learned prefixes": lambda n: "".join(f"p{k}> {line}\n" for k in range(n) for line in TRACEBACK.splitlines()[:2]),
+    "escaped frames": lambda n: "  File &quot;a.py&quot;, line 1, in f\n" * n,
+    "escaped frames on one line": lambda n: "  File &quot;a.py&quot;, line 1, in f" * n,
+    "round quotes": lambda n: "  File “a.py”, line 1, in f\n" * n,
+    "borders": lambda n: TRACEBACK.replace("\n", "   │\n") * n,
+    "quoted mail": lambda n: ("> " * 4 + '  File "a.py", line 1, in\n') * n,
+    "marks of quotations": lambda n: "> " * n + 'File "a.py", line 1, in f\n',
+    "linked frames": lambda n: "[/a/b.py](https://x) in f(x)\n----> [1](https://x) x\n" * n,
+    "links on one line": lambda n: "File [1](https://x" * n + "\n----> 1 x\n",
+    "loggers": lambda n: "".join(f"ERROR:app:part {k} failed: ValueError: x\n" for k in range(n)),
+    "colons": lambda n: "ERROR:app:" + "x: " * n + "ValueError: x\n",
+    "open quotations": lambda n: "'" + "\\'" * n + "Traceback (most recent call last):\\n" * n,
+    "numbered lines": lambda n: "".join(f"{k:7d} {line}\n" for k, line in enumerate(TRACEBACK.splitlines() * n)),
+    "unraised in quotations": lambda n: (
+        'x.RemoteTraceback: \n"""\n'
+        + "ValueError: x\n\nDuring handling of the above exception, another exception occurred:\n\n" * n
+        + '"""\n'
+    ),
+    "torn in two": lambda n: "".join(
+        TRACEBACK.splitlines(keepends=True)[0] * 2 + TRACEBACK.replace("int32", str(k)) for k in range(n)
+    ),
     "different errors": lambda n: "".join(TRACEBACK.replace("int32", f"a{k}b") for k in range(n)),
 }
 

@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from raiselens_server.read.embedded import unraised_above
 from raiselens_server.read.formats import ipython, lone, native, pytest, python, rich
 from raiselens_server.read.kinds import HEADER, FrameLine, Header, Link, classify, parse_frame
 from raiselens_server.read.learned import Template, learn, speaker
@@ -24,6 +25,9 @@ _STALE_FRAMES = 5_000
 _MAX_STREAMS = 512
 _MAX_TEMPLATES = 8
 _MAX_PARTS = 4_096
+# An error that was never raised, the sentence that links it, and a blank line on either side of that.
+_MOST_ABOVE = 4
+_LONGEST_ABOVE = 4_096
 
 _LOUD = frozenset({"ERROR", "CRITICAL", "FATAL"})
 _BORDERS = (" │", " ┃", " ║")
@@ -70,6 +74,8 @@ class _Hypothesis:
     until: int
     number: int
     """The header's line."""
+    above: tuple[Line, ...]
+    """The lines above it."""
 
 
 @dataclass(slots=True)
@@ -94,6 +100,8 @@ class Demux:
     headers: deque[Stream] = field(default_factory=lambda: deque(maxlen=16))
     """The streams in which a header was read last: frames without a prefix may be those of one of them."""
     parts: dict[str, list[Line]] = field(default_factory=dict)
+    above: deque[Line] = field(default_factory=lambda: deque(maxlen=_MOST_ABOVE))
+    """The lines that were read last."""
     ignored_at: int = -9
     survived_at: int = -9
 
@@ -105,6 +113,10 @@ class Demux:
         """Take the next line."""
         for piece in tear(line):
             self._feed_piece(piece)
+        if len(line.text) <= _LONGEST_ABOVE:
+            self.above.append(line)
+        else:
+            self.above.clear()
 
     def _feed_piece(self, line: Line) -> None:
         self.now += 1
@@ -254,6 +266,9 @@ class Demux:
         unit.tag = speaker(prefix.key)
         if isinstance(unit, python.PythonUnit):
             unit.parts_from_others()
+            unraised = unraised_above([line for each in guess.above for line in guess.template.bare_lines(each)])
+            if unraised is not None:
+                unit.precede(*unraised)
 
     def _whole(self, line: Line, prefix: Prefix) -> Line:
         """A line that the collector had cut, put together; its parts are kept until the last of them comes."""
@@ -395,7 +410,7 @@ class Demux:
                 text.partition(HEADER)[2].removeprefix(":"),
             )
             if template is not None:
-                self.hypothesis = _Hypothesis(template, stream, self.now + 24, line.number)
+                self.hypothesis = _Hypothesis(template, stream, self.now + 24, line.number, tuple(self.above))
 
     def _learn_at(self, line: Line) -> None:
         """Learn from a frame behind a prefix of unknown shape, in a text whose head was cut off, and read it so."""
@@ -439,6 +454,8 @@ def _open(line: Line) -> Format | None:
         return ipython.IPythonUnit()
     if pytest.opens_summary(line):
         return pytest.SummaryUnit()
+    if pytest.opens_stop(line):
+        return pytest.StopUnit()
     if python.opens(line):
         return python.PythonUnit()
     if native.opens_terminate(line):

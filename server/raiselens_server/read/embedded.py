@@ -41,22 +41,28 @@ def quoted_in(draft: Draft, depth: int = 0) -> list[Draft]:
             chain = Chain(quoted=True)
             chain.feed(line, kind)
         elif chain is None and isinstance(kind, Link):
-            chain = _unraised(above, kind)
+            unraised = unraised_above([*above, line])
+            chain = Chain.linked(*unraised, quoted=True) if unraised is not None else None
         elif chain is None:
             above.append(line)
     _collect(chain, found, depth)
     return found
 
 
-def _unraised(above: list[Line], link: Link) -> Chain | None:
-    """The chain that goes on below the link, if the lines above it, from the quote's first on, name an error."""
-    named = split_class(above[0].text) if above else None
-    if named is None or not is_exception_class(named[0]):
+def unraised_above(lines: list[Line]) -> tuple[Draft, Link] | None:
+    """The error that the lines tell of and the sentence that links it to the next, if they end with that sentence.
+
+    An exception that was never raised has no header and no frames.
+    """
+    while lines and not lines[-1].text.strip():
+        lines = lines[:-1]
+    link = classify(lines[-1].text) if lines else None
+    named = split_class(lines[0].text) if lines else None
+    if not isinstance(link, Link) or named is None or not is_exception_class(named[0]):
         return None
     name, text = named
-    head = above[0]
-    draft = Draft(name, head, len(head.text) - len(text) if text else len(head.text), body=above[1:])
-    return Chain.linked(draft, link, quoted=True)
+    head = lines[0]
+    return Draft(name, head, len(head.text) - len(text) if text else len(head.text), body=lines[1:-1]), link
 
 
 def _collect(chain: Chain | None, found: list[Draft], depth: int) -> None:

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raiselens_server.read.lines import Line
 
 _DIGITS = re.compile(r"\d+")
 _TIMES = re.compile(r"\d+(?:[:.,/T-]\d+)+Z?|(?<=#)\d+|(?<![\w=-])\d{6,}")
@@ -46,6 +50,11 @@ class Template:
                 key[: runs[self.counter].start()] + key[runs[self.counter].end() :] if self.counter < len(runs) else key
             )
         return found.end(), "~" + _TIMES.sub("", key).strip()
+
+    def bare_lines(self, line: Line) -> list[Line]:
+        """The line without the prefix; nothing where it has none."""
+        found = self.match(line.text)
+        return [line.drop(found[0])] if found is not None else []
 
     def counting(self, prefix: str, lines: int) -> Template:
         """The template, now that a prefix so many lines below is known: a number that grew with them counts lines."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -40,6 +42,9 @@ class Mark(NamedTuple):
     column: int
 
 
+_offset = itemgetter(0)
+
+
 class Line(NamedTuple):
     """Text with its place. `marks` is never empty, and its first mark stands at or before offset 0.
 
@@ -57,11 +62,7 @@ class Line(NamedTuple):
 
     def at(self, offset: int) -> tuple[int, int]:
         """The line and column of the character at `offset`."""
-        best = self.marks[0]
-        for mark in self.marks:
-            if mark.offset > offset:
-                break
-            best = mark
+        best = self.marks[max(0, bisect_right(self.marks, offset, key=_offset) - 1)]
         return best.line, best.column + offset - best.offset
 
     def drop(self, count: int) -> Line:
@@ -88,6 +89,25 @@ class Line(NamedTuple):
     def keep(self, count: int) -> Line:
         """The first `count` characters of the line."""
         return Line(self.text[:count], self.raw, self.marks)
+
+
+class Places:
+    """The places of a line's characters, copied piece by piece from left to right."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._next = 0
+
+    def copied(self, start: int, stop: int, offset: int) -> list[Mark]:
+        """The marks of `text[start:stop]` where it stands at `offset` of a new text."""
+        marks = self._line.marks
+        copies = [Mark(offset, *self._line.at(start))]
+        while self._next < len(marks) and marks[self._next].offset < stop:
+            mark = marks[self._next]
+            if mark.offset > start:
+                copies.append(mark._replace(offset=mark.offset - start + offset))
+            self._next += 1
+        return copies
 
 
 def join(parts: list[Line]) -> Line:
@@ -123,18 +143,23 @@ def _rewrite(line: Line, pattern: re.Pattern[str], write: Callable[[re.Match[str
     """The line with what matches the pattern written otherwise, each character still knowing its place."""
     text = line.text
     pieces: list[str] = []
-    marks = [*line.marks]
+    marks: list[Mark] = []
+    places = Places(line)
     start = length = 0
-    for match in islice(pattern.finditer(text), _MOST_ESCAPES):
-        written = write(match)
-        pieces += text[start : match.start()], written
-        length += match.start() - start + len(written)
+    for match in [*islice(pattern.finditer(text), _MOST_ESCAPES), None]:
+        stop = match.start() if match else len(text)
+        marks.extend(places.copied(start, stop, length))
+        written = write(match) if match else ""
+        pieces += text[start:stop], written
+        length += stop - start + len(written)
+        if match is None:
+            break
         start = match.end()
-        marks.append(Mark(length, *line.at(start)))
     if not start:
         return line
-    pieces.append(text[start:] if len(marks) <= _MOST_ESCAPES else pattern.sub(write, text[start:]))
-    return Line("".join(pieces), line.raw, tuple(marks)).drop(0)
+    if len(marks) > _MOST_ESCAPES:
+        pieces[-2] = pattern.sub(write, pieces[-2])
+    return Line("".join(pieces), line.raw, tuple(marks))
 
 
 def split_returns(raw: str, number: int) -> list[Line]:

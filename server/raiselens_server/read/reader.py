@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 18
 # A marker may stand a little below the line that says what it is.
-_LOOK_BACK = 3
+_LOOK_BACK = 4
 
 
 class Reader:

@@ -10,7 +10,7 @@ import json
 import re
 from typing import NamedTuple
 
-from raiselens_server.read.lines import Line, Mark
+from raiselens_server.read.lines import Line, Mark, Places
 
 # The keys under which loggers and collectors put what was printed, in the order in which they are read.
 _PAYLOAD = (
@@ -26,7 +26,12 @@ _ESCAPED_LINK = re.compile(
     r"exception(?: was the direct cause of the following exception|, another exception occurred):\\n\\n$"
 )
 _LONGEST_UNRAISED = 4_000
-_ESCAPES = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPES = re.compile(
+    r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|.)", re.DOTALL
+)
+_SHORT = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_ONE_UNIT = 5
+_MOST_MARKS = 4_096
 _MARKS = re.compile(r"\\.|([\"'])", re.DOTALL)
 _MAX_DEPTH = 4
 
@@ -65,31 +70,27 @@ def _record(line: Line) -> Unwrapped | None:
     if not isinstance(record, dict):
         return None
     level = next((str(record[key]).upper() for key in _LEVELS if isinstance(record.get(key), str)), "")
-    texts = list(_payloads(record, 0))
-    if not texts:
+    payloads = list(_payloads(record, 0))
+    if not payloads:
         return None
-    lines: list[Line] = []
-    block = False
-    for text in texts:
-        at = _find(line.text, text, start)
-        pieces = text.removesuffix("\n").split("\n")
-        block = block or len(pieces) > 1 or len(texts) > 1
-        lines.extend(_virtual(line, piece, at) for piece in pieces)
-    return Unwrapped(lines, block, level)
+    strings = _Strings(line, start)
+    texts = [[each for part in parts for each in strings.lines(part)] for parts in payloads]
+    block = len(texts) > 1 or any(len(lines) > 1 for lines in texts)
+    return Unwrapped([each for lines in texts for each in lines], block, level)
 
 
-def _payloads(value: object, depth: int) -> list[str]:
-    """The texts of a record that may hold what was printed."""
+def _payloads(value: object, depth: int) -> list[list[str]]:
+    """The texts of a record that may hold what was printed, each as the strings that it is made of."""
     if depth > _MAX_DEPTH:
         return []
     match value:
         case str():
-            return [value]
+            return [[value]]
         case list():
             strings = [item for item in value if isinstance(item, str)]
-            return ["\n".join(item.rstrip("\n") for item in strings)] if strings else []
+            return [strings] if strings else []
         case dict():
-            found: list[str] = []
+            found: list[list[str]] = []
             for key in _PAYLOAD:
                 if key in value:
                     found.extend(_payloads(value[key], depth + 1))
@@ -98,11 +99,49 @@ def _payloads(value: object, depth: int) -> list[str]:
             return []
 
 
-def _find(raw: str, text: str, start: int) -> int:
-    """Where the payload stands in the raw text, so that its place can be shown; `start` where it cannot be told."""
-    head = json.dumps(text.split("\n", 1)[0][:40], ensure_ascii=False)[1:-1]
-    at = raw.find(head, start) if head else -1
-    return at if at >= 0 else start
+class _Strings:
+    """The strings of a record, each at its place in the line."""
+
+    def __init__(self, line: Line, start: int) -> None:
+        self._line = line
+        self._start = start
+        self._places: dict[str, list[tuple[int, int]]] = {}
+        for found in _STRING.finditer(line.text, start):
+            body = found.group()[1:-1]
+            text = _ESCAPES.sub(_unescape, body) if "\\" in body else body
+            self._places.setdefault(text, []).append((found.start() + 1, found.end() - 1))
+        for places in self._places.values():
+            places.reverse()
+
+    def lines(self, text: str) -> list[Line]:
+        """The lines of the string that holds this text: of several equal ones, the next that was not asked for yet."""
+        places = self._places.get(text)
+        if not places:
+            return [_virtual(self._line, piece, self._start) for piece in text.removesuffix("\n").split("\n")]
+        return _spread(self._line, *(places.pop() if len(places) > 1 else places[0]))
+
+
+def _spread(line: Line, start: int, end: int) -> list[Line]:
+    """The lines that the escaped text in `line.text[start:end]` stands for, each character still knowing its place."""
+    lines: list[Line] = []
+    pieces: list[str] = []
+    marks: list[Mark] = []
+    places = Places(line)
+    length, at = 0, start
+    for found in _ESCAPES.finditer(line.text, start, end):
+        if len(marks) < _MOST_MARKS:
+            marks += places.copied(at, found.start(), length)
+        character = _unescape(found)
+        pieces += line.text[at : found.start()], character
+        length += found.start() - at + len(character)
+        at = found.end()
+        if character == "\n":
+            lines.append(Line("".join(pieces)[:-1], line.raw, tuple(marks)))
+            pieces, marks, length = [], [], 0
+    marks += places.copied(at, end, length)
+    if at < end or pieces or not lines:
+        lines.append(Line("".join(pieces) + line.text[at:end], line.raw, tuple(marks)))
+    return lines
 
 
 def _element(line: Line) -> Unwrapped | None:
@@ -113,13 +152,8 @@ def _element(line: Line) -> Unwrapped | None:
     string = _STRING.match(line.text, opening.end())
     if string is None or line.text[string.end() :].strip() not in {"", ","}:
         return None
-    try:
-        text = json.loads(string.group())
-    except ValueError:
-        return None
-    pieces = str(text).removesuffix("\n").split("\n")
-    keyed = ":" in opening.group()
-    return Unwrapped([_virtual(line, piece, string.start() + 1) for piece in pieces], keyed and len(pieces) > 1)
+    lines = _spread(line, string.start() + 1, string.end() - 1)
+    return Unwrapped(lines, ":" in opening.group() and len(lines) > 1)
 
 
 def _escaped(line: Line) -> Unwrapped | None:
@@ -133,19 +167,7 @@ def _escaped(line: Line) -> Unwrapped | None:
     lines: list[Line] = []
     if line.text[:start].rstrip("\"' "):
         lines.append(line.keep(start - (quote == line.text[start - 1])))
-    at = start
-    for stop, behind in [*_line_ends(line.text, start, end), (end, end)]:
-        if behind == end and stop == at:
-            break
-        virtual = line.drop(at).keep(0)
-        lines.append(Line(_ESCAPES.sub(_unescape, line.text[at:stop]), virtual.raw, virtual.marks))
-        at = behind
-    return Unwrapped(lines, block=True)
-
-
-def _line_ends(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    r"""Where each `\n` begins and ends; the n behind an escaped backslash is one of the text's own."""
-    return [(found.start(), found.end()) for found in _ESCAPES.finditer(text, start, end) if found.group(1) == "n"]
+    return Unwrapped([*lines, *_spread(line, start, end)], block=True)
 
 
 def _quote_around(text: str, start: int) -> str:
@@ -168,7 +190,14 @@ def _first_link(text: str, start: int) -> int:
 
 
 def _unescape(match: re.Match[str]) -> str:
-    return {"t": "\t", "r": "\r"}.get(match.group(1), match.group(1))
+    """What an escape stands for, in JSON and in a `repr`."""
+    escape = match.group()[1:]
+    if len(escape) == 1:
+        return _SHORT.get(escape, escape)
+    high = int(escape[1:5], 16)
+    if len(escape) > _ONE_UNIT:
+        return chr(0x10000 + ((high - 0xD800) << 10) + int(escape[7:11], 16) - 0xDC00)
+    return chr(high)
 
 
 def _closing(text: str, start: int, quote: str) -> int:

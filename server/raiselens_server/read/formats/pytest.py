@@ -31,6 +31,7 @@ _AT = re.compile(
 _LINE_STYLE = re.compile(r"(?:[^\s:][^:\n]{0,400}|[A-Za-z]:[\\/][^:\n]{0,400}):\d{1,7}: (?=[^\W\d][\w.]{0,160}: )")
 _DEF = re.compile(r"[> ] {3,}(?:async )?def (?P<name>\w{1,160})\(")
 _SUMMARY = re.compile(r"(?P<word>FAILED|ERROR) (?P<id>[^\s:]{1,400}\.py(?:::[^\n]{1,600}?)?) - ")
+_STOP = re.compile(r"!{5,} (?P<name>KeyboardInterrupt) !{5,}\s*$")
 # Of a group with one member, newer versions tell that member, as its `repr`.
 _SINGLE = re.compile(
     r"(?P<name>[^\W\d][\w.]{0,160})\((?P<quote>['\"])(?P<message>[^\n]{0,1000})(?P=quote)\) \[single exception in \w{1,80}\]$"
@@ -58,7 +59,7 @@ class PytestUnit:
         """Take a line, or say that the unit is over."""
         self.lines += 1
         text = line.text
-        if self.lines > _MAX_LINES or _SUMMARY.match(text):
+        if self.lines > _MAX_LINES or _SUMMARY.match(text) or opens_stop(line):
             return False
         if text.startswith(("===", "---")) and (_BANNER.match(text) or _SECTION.match(text)):
             return self.lines == 1
@@ -230,6 +231,39 @@ class SummaryUnit:
         return []
 
 
+@dataclass(slots=True)
+class StopUnit:
+    """`!!!!! KeyboardInterrupt !!!!!`, and below it where the run was when somebody stopped it."""
+
+    tag: str = ""
+    level: str = ""
+    draft: Draft | None = None
+
+    def feed(self, line: Line) -> bool:
+        """Take a line, or say that the unit is over."""
+        if self.draft is None:
+            found = _STOP.match(line.text)
+            if found is None:
+                return False
+            at = found.start("name")
+            self.draft = Draft(found["name"], line.drop(at).keep(len(found["name"])), len(found["name"]))
+            return True
+        place = _AT.match(line.text[:1024])
+        if place is None or self.draft.frames:
+            return False
+        self.draft.frames = [frame(line, place["file"], int(place["line"]), "")]
+        return True
+
+    def close(self) -> Unit | None:
+        """The error."""
+        return None if self.draft is None else Unit([self.draft], self.tag, self.level)
+
+    @staticmethod
+    def held() -> list[Line]:
+        """Nothing is held."""
+        return []
+
+
 def _summary(text: str) -> tuple[str, int] | None:
     """The summary's word, and where its class stands."""
     if text.startswith(("FAILED ", "ERROR ")):
@@ -270,3 +304,8 @@ def opens(line: Line) -> bool:
 def opens_summary(line: Line) -> bool:
     """Whether the line is one of the short summary, or of `--tb=line`."""
     return _summary(line.text) is not None
+
+
+def opens_stop(line: Line) -> bool:
+    """Whether the line says that the run was stopped by hand."""
+    return line.text.startswith("!!!!!") and bool(_STOP.match(line.text))

@@ -275,6 +275,10 @@ class PythonUnit:
         self.echoes.note(line.text)
         return chain.feed(line, kind)
 
+    def precede(self, first: Draft, link: Link) -> None:
+        """The chain began with an error that was never raised, above its first header."""
+        self.levels[0].chain.errors[:0] = Chain.linked(first, link).errors
+
     def parts_from_others(self) -> None:
         """What looked like an echo was the header of another speaker, whose prefix was not known yet."""
         self.told, self.echoes = 1, Echoes()
