@@ -76,7 +76,7 @@ def test_every_place_holds_what_was_read_there(name: str):
         assert isinstance(seen, Observed)
         there = lines[seen.line - 1][seen.column - 1 :]
         # An abort's type stands on a line of its own; what is pointed at is its message.
-        assert there.startswith(error.class_name[:4] or error.message[:4]) or there.startswith(error.message[:4])
+        assert there.startswith(tuple(text[:4] for text in (error.class_name, error.message) if text))
         for frame in error.frames:
             assert frame.place is not None
             rows = lines[frame.place.line - 1 : frame.place.end_line]
