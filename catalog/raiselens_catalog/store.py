@@ -25,7 +25,7 @@ from raiselens_catalog.template import Hole, Template
 from raiselens_catalog.template import slug as slug_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from raiselens_catalog.match import Query
@@ -56,6 +56,9 @@ CREATE INDEX record_file ON record(file);
 CREATE TABLE blob(name TEXT PRIMARY KEY, data BLOB NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5(title, names, prose);
 """
+UPGRADES: Final[Mapping[int, str]] = {}
+"""By the version they start from: what brings a store's tables to the next one, as SQL. One for each released version."""
+
 _ROW: Final = (
     "SELECT record.id, record.slug, record.body, record.qualname, file.path, target.repo, target.version, target.root,"
     " target.mined_at FROM record LEFT JOIN file ON file.id = record.file LEFT JOIN target ON target.id = file.target"
@@ -357,7 +360,7 @@ def _connect(uri: str) -> sqlite3.Connection:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring the tables to `VERSION`; a step for each version that was ever released."""
+    """Bring the tables to `VERSION`, all steps or none."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -373,6 +376,23 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         connection.executescript(
             f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
         )
+    elif version < VERSION:
+        _upgrade(connection)
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have taken the steps while this one waited for its turn.
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        for step in range(version, VERSION):
+            for statement in UPGRADES[step].split(";"):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
 
 
 def _dump_parts(template: Template) -> list[str | list[str]]:

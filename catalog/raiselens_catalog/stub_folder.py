@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,7 @@ def write_stubs(folder: Path, stubs: Mapping[str, str]) -> None:
                 continue
             if text:
                 place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_text(text, encoding="utf-8", errors="surrogatepass")
+                _replace(place, text)
             else:
                 _remove(place, folder)
     except OSError as error:
@@ -42,6 +43,17 @@ def _place(folder: Path, path: str) -> Path | None:
 
 
 _SUFFIX: Final = ".py"
+
+
+def _replace(place: Path, text: str) -> None:
+    """Write the whole file or, if interrupted, leave the old one: half a stub would be read as all of it."""
+    fresh = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        fresh.write_text(text, encoding="utf-8", errors="surrogatepass")
+        fresh.replace(place)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
 
 
 def _remove(place: Path, folder: Path) -> None:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from raiselens_catalog import Catalog, CatalogError, How, Layer, markdown
+from raiselens_catalog import store as store_module
 from raiselens_catalog.build import build
 from raiselens_catalog.describe import must_hold, negated
 from raiselens_catalog.mine import Kind
 from raiselens_catalog.spot import mine_on_the_spot, path_in_package
-from raiselens_catalog.store import open_store
+from raiselens_catalog.store import VERSION, open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -273,3 +274,28 @@ def test_a_built_file_can_be_a_team_catalog(tmp_path: Path, site: Path):
     assert best.entry.layer is Layer.TEAM
     assert json.loads(catalog.export(best.id))["errorClass"] == "ValueError"
     assert [entry.record.id for entry in catalog.search("acme rows multiple")]
+
+
+def test_a_store_of_an_older_version_is_brought_up_to_date(tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch):
+    build([str(site)], output=tmp_path / "old.sqlite")
+    monkeypatch.setattr(store_module, "VERSION", VERSION + 2)
+    added = "CREATE TABLE added(x); INSERT INTO added SELECT count(*) FROM record"
+    monkeypatch.setattr(store_module, "UPGRADES", {VERSION: added, VERSION + 1: "ALTER TABLE added RENAME TO counted"})
+    store = open_store(tmp_path / "old.sqlite")
+    (counted,) = store.connection.execute("SELECT x FROM counted").fetchone()
+    assert counted == store.connection.execute("SELECT count(*) FROM record").fetchone()[0] > 0
+    store.close()
+    # Once is enough: the steps would fail the second time.
+    open_store(tmp_path / "old.sqlite").close()
+
+
+def test_an_upgrade_that_fails_leaves_the_store_as_it_was(tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch):
+    build([str(site)], output=tmp_path / "old.sqlite")
+    with monkeypatch.context() as newer:
+        newer.setattr(store_module, "VERSION", VERSION + 1)
+        newer.setattr(store_module, "UPGRADES", {VERSION: "DROP TABLE record; SELECT * FROM missing"})
+        with pytest.raises(CatalogError, match=r"old\.sqlite: cannot be used: no such table: missing"):
+            open_store(tmp_path / "old.sqlite")
+    assert Catalog.open(catalogs=[tmp_path / "old.sqlite"], data_dir=tmp_path / "none").match(
+        "ValueError", "acme: rows must be 1-D"
+    )

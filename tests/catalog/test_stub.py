@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from raiselens_catalog.build import build
 from raiselens_catalog.expression import python_parser
 from raiselens_catalog.layers import stub_roots
 from raiselens_catalog.stub import Stub, package_stub, stub_of_module
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def made(source: str, module: str = "acme.ops") -> Stub:
@@ -361,3 +358,23 @@ def test_an_interrupted_build_keeps_the_catalog(tmp_path: Path):
         build([str(source)])
     stubs.unlink()
     assert (build([str(source)]).read, (stubs / "acme.py").is_file()) == (1, True)
+
+
+def test_an_interrupted_build_leaves_no_half_of_a_stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "acme.py").write_text("def f(x):\n    if x:\n        raise ValueError('some text')\n")
+    build([str(tmp_path)])
+    stub = stub_roots()[0] / "acme.py"
+    before = stub.read_text()
+    (tmp_path / "acme.py").write_text("def f(x):\n    if x:\n        raise ValueError('a longer text')\n")
+
+    def interrupted(self: Path, text: str, **_: object) -> int:
+        self.write_bytes(text.encode()[:10])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            build([str(tmp_path)])
+    assert [(path.name, path.read_text()) for path in stub.parent.iterdir()] == [("acme.py", before)]
+    assert build([str(tmp_path)]).read == 1
+    assert "a longer text" in stub.read_text()
