@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 
 _LARGEST: Final = 1 << 63
+_LONGEST_NUMBER: Final = 64
+"""Characters of a text that is read as a number."""
 _EXITS: Final = frozenset(
     {"sys.exit", "os._exit", "exit", "quit", "os.abort", "pytest.skip", "pytest.fail", "pytest.exit"}
 )
@@ -143,12 +145,19 @@ class Builtins(Attributes):
         match value:
             case Const(value=bool() | int() | float() as number):
                 return Const(int(number)) if number == number and abs(number) != float("inf") else Opaque("int")  # noqa: PLR0124 NaN
-            case Const(value=str() as text) if len(args) == 1:
-                return Const(int(text)) if text.strip().lstrip("+-").isdigit() else Opaque("int")
+            case Const(value=str() as text) if len(args) == 1 and not kw and len(text) <= _LONGEST_NUMBER:
+                return self._number(int, text, frame)
             case Int():
                 return value
             case _:
                 return self._fresh("int", None)
+
+    def _number(self, kind: type[int | float], text: str, frame: Frame) -> Value:
+        try:
+            return Const(kind(text))
+        except ValueError as error:
+            self.refused(error, frame)
+            return Opaque(kind.__name__)
 
     def _fresh(self, name: str, minimum: int | None) -> Int:
         return Int(dims.of_symbol(dims.Symbol(name, fresh_uid(), minimum)))
@@ -157,8 +166,8 @@ class Builtins(Attributes):
         match args:
             case [Const(value=bool() | int() | float() as number)]:
                 return Const(float(number))
-            case [Const(value="inf" | "-inf" as text)]:
-                return Const(float(text))
+            case [Const(value=str() as text)] if len(text) <= _LONGEST_NUMBER:
+                return self._number(float, text, frame)
             case _:
                 return Opaque("float")
 

@@ -147,6 +147,12 @@ class Handling(Core):
                 answer = None
         return None if cls == "" else answer
 
+    def refused(self, error: Exception, frame: Frame) -> None:
+        """Python refuses these constants: raised where a handler here waits for it, and nothing is said of it elsewhere."""
+        cls = type(error).__name__
+        if any(self.catches(kind, cls, frame) is True for kinds in frame.handlers for kind in kinds):
+            raise Raising(cls, (str(error),), frame, implicit="operation")
+
     def _with(self, statement: Stmt, frame: Frame) -> bool:
         saved = self.ambient
         entry = self.snapshot(frame)

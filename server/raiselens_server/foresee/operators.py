@@ -86,7 +86,7 @@ class Operators(Core):
             return self.outcome(outcome, expr, frame, f"torch.Tensor.{BINARY_NAMES.get(op, op)}", (left, right))
         match left, right:
             case (Const(value=a), Const(value=b)):
-                return self._constants(op, a, b)
+                return self._constants(op, a, b, frame)
             case (Const(value=str() as template), _) if op == "%":
                 values = right.items if isinstance(right, Seq) else (right,)
                 sources = _percent_sources(self, expr, frame, len(values))
@@ -113,7 +113,7 @@ class Operators(Core):
             case _:
                 return self._integers(op, left, right)
 
-    def _constants(self, op: str, left: Any, right: Any) -> Value:
+    def _constants(self, op: str, left: Any, right: Any, frame: Frame) -> Value:
         function = _ARITHMETIC.get(op)
         try:
             if op == "**":
@@ -124,7 +124,8 @@ class Operators(Core):
             if _could_be_vast(op, left, right):
                 return Unknown("operator")
             result = function(left, right)
-        except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
+            self.refused(error, frame)
             return Unknown("operator")
         return Const(result) if isinstance(result, (bool, int, float, str, bytes, complex)) else Unknown("operator")
 

@@ -79,6 +79,10 @@ class Parts:
         """`tensor` itself has become `now`, wherever it is held."""
         raise NotImplementedError
 
+    def refused(self, error: Exception, frame: Frame) -> None:
+        """Python refuses constants, which a handler may wait for."""
+        raise NotImplementedError
+
     def change_any(self, frame: Frame) -> None:
         """Something not known has changed in place."""
         raise NotImplementedError
