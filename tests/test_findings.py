@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -62,12 +63,12 @@ def test_the_page_tells_of_every_place_and_of_no_other() -> None:
         assert f"{item['class']}: {item['message']}" in page
 
 
-def outcome(root: Path, at: str, given: dict[str, str] | None = None) -> str:
+def outcome(roots: tuple[Path, ...], at: str, given: dict[str, str] | None = None) -> str:
     """What running the statement shows: its error, that it ran in some way, or that placeholders cannot tell."""
     name, _, line = at.rpartition(":")
-    file = root / name
+    file = roots[0] / name
     try:
-        raised = [prover.raised_by(root, file, int(line), turn, given) for turn in range(prover.ways(file, int(line)))]
+        raised = [prover.raised_by(roots, file, int(line), turn, given) for turn in range(prover.ways(file, int(line)))]
     except prover.CannotProveError:
         return "not told"
     if None in raised:
@@ -101,14 +102,15 @@ def installed_torch(version: str) -> Path:
 
 @pytest.mark.parametrize("item", [marked(item, item["library"], place(item)) for item in LISTED])
 def test_it_raises_when_run(item: dict[str, Any], request: pytest.FixtureRequest) -> None:
-    shown = outcome(root_of(item["library"], request), place(item), item.get("given"))
+    roots = tuple(root_of(library, request) for library in (item["library"], *item.get("beside", ())))
+    shown = outcome(roots, place(item), item.get("given"))
     assert f"{item['class']}: {item['message']}" in shown.split(" or ")
 
 
 @pytest.mark.sglang
 @pytest.mark.parametrize("healthy", HEALTHY)
 def test_a_call_that_fits_is_not_proved_to_raise(healthy: str, sglang_root: Path) -> None:
-    assert outcome(sglang_root, healthy) in {"ran", "not told"}
+    assert outcome((sglang_root,), healthy) in {"ran", "not told"}
 
 
 @pytest.mark.slow
@@ -116,7 +118,10 @@ def test_a_call_that_fits_is_not_proved_to_raise(healthy: str, sglang_root: Path
 def test_check_reports_them_and_nothing_beside(library: str, request: pytest.FixtureRequest) -> None:
     root = root_of(library, request)
     files = sorted({str(root / item["file"]) for item in BY_LIBRARY[library]})
+    beside = sorted({name for item in BY_LIBRARY[library] for name in item.get("beside", ())})
     command = [sys.executable, "-m", "raiselens_server.cli.main", "check", *files, "--extra-path", str(root)]
+    for name in beside:
+        command += ["--extra-path", str(root_of(name, request))]
     done = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     keys = ("file", "line", "rule", "class", "message", "severity")
@@ -206,3 +211,43 @@ def proved(statement: str, tmp_path: Path, given: Sequence[str] = ()) -> tuple[i
     command = [sys.executable, str(PROVER), str(tmp_path), "lib/use.py:11", *given]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode, (done.stdout + done.stderr).splitlines()[-1]
+
+
+METHODS = """
+class Runner(Missing):
+    def step(self, batch, *, last=False):
+        raise ValueError(batch)
+
+    @property
+    def size(self):
+        return lambda: 1
+
+    def run(self, batch):
+        STATEMENT
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "code", "last"),
+    [
+        ("self.step(batch, final=True)", 0, "TypeError: Runner.step() got an unexpected keyword argument 'final'"),
+        ("self.step(batch, last=True)", 1, "run.py:11: ran without raising"),
+        ("self.size(1)", 1, "run.py:11: ran without raising"),
+        ("self.inherited(1)", 1, "run.py:11: ran without raising"),
+    ],
+)
+def test_what_the_prover_tells_of_methods(statement: str, code: int, last: str, tmp_path: Path) -> None:
+    (tmp_path / "run.py").write_text(METHODS.replace("STATEMENT", statement), encoding="utf-8")
+    command = [sys.executable, str(PROVER), str(tmp_path), "run.py:11"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, (done.stdout + done.stderr).splitlines()[-1]) == (code, last)
+
+
+def test_the_prover_finds_the_imports_of_one_library_in_another(tmp_path: Path) -> None:
+    for name, text in {"one/user.py": "from used import f\nf(1)\n", "other/used.py": "def f(): ...\n"}.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    folders = f"{tmp_path / 'one'}{os.pathsep}{tmp_path / 'other'}"
+    command = [sys.executable, str(PROVER), folders, "user.py:2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "TypeError: f() takes 0 positional arguments but 1 was given"

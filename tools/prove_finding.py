@@ -2,7 +2,7 @@
 
 python tools/prove_finding.py .cache/sglang-0.5.23 sglang/srt/models/minimax_m3.py:860 [NAME=EXPRESSION…]
 
-The library's dependencies need not be installed. The statement is compiled from the file as it shipped; a function or
+The library's dependencies need not be installed; `FOLDER:FOLDER` finds the imports of one in another. The statement is compiled from the file as it shipped; a function or
 class it names is found through the file's own definitions and imports, and compiled from *its* file, decorators, bases
 and defaults included. Standard library, torch and whatever else is installed are imported. All other values (locals,
 arguments, module-level results, missing packages) are placeholders. So is `self`, but for the parts that the class's
@@ -28,6 +28,7 @@ import builtins
 import functools
 import importlib
 import inspect
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Roots = tuple[Path, ...]
+"""The folders in which imports are looked up; a relative one in the folder that holds its file."""
 Given = dict[str, str]
 """Locals and arguments of the statement, each as an expression among the names of its file."""
 
@@ -98,17 +101,46 @@ class Part(Placeholder):
 
 
 class Receiver(Placeholder):
-    """`self`, whose parts are those that `__init__` makes; `turn` chooses where it makes one in several ways."""
+    """`self`, whose parts are those that `__init__` makes; `turn` chooses where it makes one in several ways.
+
+    A call of a method that its class holds is bound, and what it gives is a placeholder: its body is not run.
+    """
 
     def __init__(self, names: Names, cls: ast.ClassDef, turn: int) -> None:
-        self.__dict__.update(names=names, turn=turn, made=made_in(cls))
+        self.__dict__.update(names=names, turn=turn, made=made_in(cls), cls=cls)
 
     def __getattr__(self, name: str) -> Any:
+        method = next((n for n in self.__dict__["cls"].body if getattr(n, "name", None) == name), None)
+        if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_accessor(method):
+            return functools.partial(bind_only, self._defined(method), self)
         made = self.__dict__["made"].get(name, [])
         classes = [eval(_compiled(node, "eval"), self.__dict__["names"]) for node in made]
         if not classes or not all(isinstance(cls, type) for cls in classes):
             return super().__getattr__(name)
         return Part(classes[min(self.__dict__["turn"], len(classes) - 1)])
+
+    def _defined(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
+        """The method by itself, under the name that it has in its class."""
+        names, cls = self.__dict__["names"], self.__dict__["cls"]
+        kept = names.get(cls.name)
+        names.define(ast.copy_location(ast.ClassDef(cls.name, [], [], [method], []), cls))
+        alone = names.pop(cls.name)
+        if kept is not None:
+            names[cls.name] = kept
+        return getattr(alone, method.name)
+
+
+def bind_only(function: Any, *arguments: object, **named: object) -> Placeholder:
+    """Bind a call; Python itself says why where that cannot be."""
+    try:
+        fits = inspect.signature(function).bind(*arguments, **named) is not None
+    except TypeError:
+        fits = False
+    return Placeholder() if fits else function(*arguments, **named)
+
+
+def _is_accessor(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any("property" in ast.unparse(d) or isinstance(d, ast.Attribute) for d in method.decorator_list)
 
 
 def made_in(cls: ast.ClassDef) -> dict[str, list[ast.expr]]:
@@ -132,9 +164,9 @@ def _compiled(node: ast.expr, mode: str) -> Any:
 class Names(dict[str, Any]):
     """The globals of one file, each made when it is first asked for."""
 
-    def __init__(self, root: Path, file: Path) -> None:
+    def __init__(self, roots: Roots, file: Path) -> None:
         super().__init__(__name__="__main__", __file__=str(file))
-        self.root = root
+        self.roots = roots
         self.file = file
         self.bindings = dict(_bindings(_parsed(file).body))
 
@@ -165,18 +197,19 @@ class Names(dict[str, Any]):
         (alias,) = (alias for alias in node.names if _bound_by(alias) == name)
         module = node.module or ""
         if node.level:
-            package = self.file.relative_to(self.root).parent.parts
+            root = next(root for root in self.roots if self.file.is_relative_to(root))
+            package = self.file.relative_to(root).parent.parts
             module = ".".join((*package[: len(package) - node.level + 1], *filter(None, [module])))
-        file = _file_of(self.root, module)
+        file = _file_of(self.roots, module)
         if file is not None:
-            return names_of(self.root, file)[alias.name]
+            return names_of(self.roots, file)[alias.name]
         return getattr(_installed(module), alias.name, Placeholder())
 
 
 @functools.cache
-def names_of(root: Path, file: Path) -> Names:
+def names_of(roots: Roots, file: Path) -> Names:
     """The globals of a file; one for all who import from it, so that a class is one class."""
-    return Names(root, file)
+    return Names(roots, file)
 
 
 @functools.cache
@@ -184,9 +217,10 @@ def _parsed(file: Path) -> ast.Module:
     return ast.parse(file.read_bytes(), str(file))
 
 
-def _file_of(root: Path, module: str) -> Path | None:
-    base = root.joinpath(*module.split("."))
-    return next((file for file in (base.with_suffix(".py"), base / "__init__.py") if file.is_file()), None)
+def _file_of(roots: Roots, module: str) -> Path | None:
+    bases = [root.joinpath(*module.split(".")) for root in roots]
+    files = (file for base in bases for file in (base.with_suffix(".py"), base / "__init__.py"))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _installed(module: str) -> Any:
@@ -255,7 +289,7 @@ def _classes(around: list[Definition]) -> list[ast.ClassDef]:
     return [node for node in around if isinstance(node, ast.ClassDef)]
 
 
-def run_statement(root: Path, file: Path, line: int, turn: int = 0, given: Given | None = None) -> None:
+def run_statement(roots: Roots, file: Path, line: int, turn: int = 0, given: Given | None = None) -> None:
     """Run the statement; what it raises of itself comes out as it is. `turn` counts the `ways`.
 
     Raises:
@@ -263,7 +297,7 @@ def run_statement(root: Path, file: Path, line: int, turn: int = 0, given: Given
             could not be made.
     """
     statement, around = statement_at(file, line)
-    names = Names(root, file)
+    names = Names(roots, file)
     for function in around:
         if isinstance(function, ast.ClassDef):
             continue
@@ -300,14 +334,14 @@ def main() -> int:
     if len(sys.argv) < 3 or not sys.argv[2].rpartition(":")[2].isdecimal() or not all(map(str.isidentifier, given)):
         print("usage: prove_finding.py FOLDER FILE:LINE [NAME=EXPRESSION…] (FILE relative to FOLDER)", file=sys.stderr)
         return 2
-    root = Path(sys.argv[1]).resolve()
+    roots = tuple(Path(folder).resolve() for folder in sys.argv[1].split(os.pathsep))
     name, _, line = sys.argv[2].rpartition(":")
-    file = root / name
+    file = roots[0] / name
     if not file.is_file():
         print(f"{file}: no such file", file=sys.stderr)
         return 2
     try:
-        raised = [raised_by(root, file, int(line), turn, given) for turn in range(ways(file, int(line)))]
+        raised = [raised_by(roots, file, int(line), turn, given) for turn in range(ways(file, int(line)))]
     except CannotProveError as error:
         print(f"{name}:{line}: {error}", file=sys.stderr)
         return 2
@@ -320,10 +354,10 @@ def main() -> int:
     return 0
 
 
-def raised_by(root: Path, file: Path, line: int, turn: int, given: Given | None = None) -> str | None:
+def raised_by(roots: Roots, file: Path, line: int, turn: int, given: Given | None = None) -> str | None:
     """The traceback of the statement, from its own frame on; None where it ran."""
     try:
-        run_statement(root, file, line, turn, given)
+        run_statement(roots, file, line, turn, given)
     except CannotProveError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the library raises is the result
