@@ -174,8 +174,11 @@ class Project:
         finally:
             self.scopes.restore(full, previous)
 
-    def check_edited(self, path: str, texts: dict[str, str]) -> FileReport:
-        """Check `path` with some files replaced by other texts, in this one question only."""
+    def check_edited(self, path: str, texts: dict[str, str], roots: frozenset[int] | None = None) -> FileReport:
+        """Check `path` with some files replaced by other texts, in this one question only.
+
+        Only the `roots` of these numbers are run, where they are given: 0 is the top level, the functions follow.
+        """
         previous: dict[str, Module | None] = {}
         full = os.path.abspath(path)
         kept = self._findings.get(full)
@@ -184,7 +187,7 @@ class Project:
             previous[edited] = self.scopes.put(self.scopes.make_module(edited, text.encode("utf-8", "surrogatepass")))
         module = self._module(full)
         try:
-            return self._check(module, path, None)
+            return self._check(module, path, None, roots)
         finally:
             for name, standing in previous.items():
                 self.scopes.restore(name, standing)
@@ -245,7 +248,13 @@ class Project:
             return self._findings[path].get(error)
         return None
 
-    def _check(self, module: Module, path: str, clean: dict[FunctionUnit | None, Clean] | None) -> FileReport:
+    def _check(
+        self,
+        module: Module,
+        path: str,
+        clean: dict[FunctionUnit | None, Clean] | None,
+        roots: frozenset[int] | None = None,
+    ) -> FileReport:
         """Run the roots of a module; those that are `clean` are not run again, and those that prove so are added."""
         statistics = Statistics()
         followed: set[int] = set()
@@ -253,7 +262,9 @@ class Project:
         seen: set[tuple[int, int]] = set()
         alone = True
         with module.tree_held():
-            for key, start in self._roots(module):
+            for number, (key, start) in enumerate(self._roots(module)):
+                if roots is not None and number not in roots:
+                    continue
                 known = None if clean is None else clean.get(key)
                 if known is None:
                     run = start()

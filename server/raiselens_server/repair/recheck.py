@@ -59,7 +59,13 @@ def verdict(before: FileReport, after: FileReport, error: RaisedError, proposal:
     added = after_keys - before_keys
     if not added:
         return Verdict.CLEAN
-    fresh = [other for other in after.errors if added[_key(other)]]
+    stood = Counter((_key(other), _line_after(other, proposal)) for other in before.errors)
+    fresh: list[RaisedError] = []
+    for other in after.errors:
+        place = (_key(other), _place(other).span.line)
+        stood[place] -= 1
+        if added[_key(other)] and stood[place] < 0:
+            fresh.append(other)
     if all(_was_hidden(other, error, proposal) for other in fresh):
         return (
             Verdict.NEXT_GUARD_BY_IT
@@ -67,6 +73,17 @@ def verdict(before: FileReport, after: FileReport, error: RaisedError, proposal:
             else Verdict.NEXT_GUARD
         )
     return Verdict.NO_HELP
+
+
+def _place(error: RaisedError) -> Place:
+    assert isinstance(error.origin, Foreseen)  # noqa: S101 states what the caller has checked
+    return error.origin.place
+
+
+def _line_after(error: RaisedError, proposal: Proposal) -> int:
+    """Where the statement of an error stands in the edited text."""
+    place = _place(error)
+    return place.span.line + _lines_added(proposal.changes, place)
 
 
 def _looks_at(other: RaisedError, error: RaisedError, proposal: Proposal) -> bool:
@@ -95,8 +112,7 @@ def _was_hidden(other: RaisedError, error: RaisedError, proposal: Proposal) -> b
     match other.origin, error.origin:
         case Foreseen() as theirs, Foreseen() as ours:
             same_call = theirs.place.file == ours.place.file and theirs.callee == ours.callee
-            line = ours.place.span.line + _lines_added(proposal.changes, ours.place)
-            if not same_call or theirs.place.span.line != line:
+            if not same_call or theirs.place.span.line != _line_after(error, proposal):
                 return False
             asked, changed = _property(theirs.condition), _CHANGED[proposal.kind]
             if theirs.param == ours.param and asked == _property(ours.condition):

@@ -10,6 +10,7 @@ from raiselens_server.error import Edit, Place, Repair
 from raiselens_server.repair import binding, dtype, operation, place, shape
 from raiselens_server.repair.consumers import other_consumers
 from raiselens_server.repair.guards import wants_of
+from raiselens_server.repair.reach import roots_concerned
 from raiselens_server.repair.recheck import Verdict, verdict
 from raiselens_server.repair.subject import subject_of
 from raiselens_server.repair.wants import (
@@ -42,7 +43,8 @@ def repairs_for(project: Project, error: RaisedError) -> tuple[Repair, ...]:
     if finding is None:
         return ()
     found: list[tuple[Proposal, Verdict, tuple[str, ...]]] = []
-    before = project.check_edited(finding.call.frame.module.path, {})
+    path = finding.call.frame.module.path
+    before: dict[frozenset[int] | None, FileReport] = {}
     tried: set[tuple[tuple[str, int, int, str], ...]] = set()
     for proposal in _proposals(project, finding):
         key = tuple((c.module.path, c.start, c.end, c.text) for c in proposal.changes)
@@ -51,7 +53,10 @@ def repairs_for(project: Project, error: RaisedError) -> tuple[Repair, ...]:
         tried.add(key)
         if len(tried) > MAX_TRIED or len(found) >= MAX_OFFERED:
             break
-        judged = verdict(before, _after(project, finding, proposal), error, proposal)
+        roots = _roots_concerned(finding, proposal)
+        if roots not in before:
+            before[roots] = project.check_edited(path, {}, roots)
+        judged = verdict(before[roots], _after(project, finding, proposal, roots), error, proposal)
         # What one operation raises instead was no guard that this one hid.
         if judged is Verdict.NO_HELP or (
             judged is not Verdict.CLEAN and finding.raising.implicit not in {None, "binding"}
@@ -126,10 +131,18 @@ def _for_want(project: Project, finding: Finding, want: Want) -> Iterator[Propos
             assert_never(want)
 
 
-def _after(project: Project, finding: Finding, proposal: Proposal) -> FileReport:
+def _roots_concerned(finding: Finding, proposal: Proposal) -> frozenset[int] | None:
+    """What to run again: whatever may see the edit or raise the finding."""
+    module = finding.call.frame.module
+    if any(change.module is not module for change in proposal.changes):
+        return None
+    return roots_concerned(module, [module.layout.offset(finding.call.at), *(c.start for c in proposal.changes)])
+
+
+def _after(project: Project, finding: Finding, proposal: Proposal, roots: frozenset[int] | None) -> FileReport:
     texts: dict[str, bytes] = {}
     for change in sorted(proposal.changes, key=lambda c: c.start, reverse=True):
         source = texts.get(change.module.path, change.module.source)
         texts[change.module.path] = source[: change.start] + change.text.encode() + source[change.end :]
     decoded = {path: text.decode("utf-8", "surrogatepass") for path, text in texts.items()}
-    return project.check_edited(finding.call.frame.module.path, decoded)
+    return project.check_edited(finding.call.frame.module.path, decoded, roots)
