@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from raiselens_server.error import Foreseen
 from raiselens_server.foresee.core import BudgetSpentError
 from raiselens_server.foresee.facts import FactRun
 from raiselens_server.foresee.frames import Frame
@@ -248,6 +249,12 @@ class Project:
             return self._findings[path].get(error)
         return None
 
+    def findings_like(self, finding: Finding) -> Iterator[Finding]:
+        """The findings of the last check of its file that the same guard raises for the same parameter; itself too."""
+        for other in self._findings.get(finding.call.frame.module.path, {}).values():
+            if _asked(other) == _asked(finding):
+                yield other
+
     def _check(
         self,
         module: Module,
@@ -422,6 +429,13 @@ def _imported(module: Module) -> Iterator[str]:
             yield from (dotted for dotted, _ in statement[3])
         elif statement[0] == ir.FROM and not statement[3]:
             yield statement[4]
+
+
+def _asked(finding: Finding) -> tuple[object, ...]:
+    """Which guard asked what, whichever call it was."""
+    guard, origin = finding.raising.levels[-1], finding.error.origin
+    param = origin.param if isinstance(origin, Foreseen) else None
+    return guard.frame.module.path, guard.frame.base, guard.at, param
 
 
 def _place_of(finding: Finding) -> tuple[object, ...]:

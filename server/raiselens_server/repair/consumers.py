@@ -21,7 +21,7 @@ from raiselens_server.source.module import expression_text, flatten
 from raiselens_server.values.lattice import Callable, Named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from raiselens_server.foresee import Project
     from raiselens_server.repair.proposal import Changed
@@ -38,7 +38,8 @@ _LONGEST: Final = 60
 class _Scope:
     """A block that a changed value is followed in.
 
-    `call` is the failing call, which the re-check has looked at. With `until` only what begins before that offset counts.
+    `calls` are where the failing calls stand, which the re-check has looked at. With `until` only what begins before
+    that offset counts.
     """
 
     project: Project
@@ -46,7 +47,7 @@ class _Scope:
     base: int
     block: Block
     unit: FunctionUnit | None
-    call: Expr | None
+    calls: frozenset[tuple[object, ...]]
     effect: Effect
     depth: int = 0
     until: int | None = None
@@ -60,17 +61,21 @@ class _Scope:
         return [self.block] if self.unit is None else [self.block, self.module.block]
 
 
-def other_consumers(project: Project, changed: Changed, call: Expr | None) -> tuple[str, ...]:
-    """What else uses a changed expression and is not known to take the change, as written; empty where it is safe."""
+def other_consumers(project: Project, changed: Changed, calls: Sequence[Expr]) -> tuple[str, ...]:
+    """What else uses a changed expression and is not known to take the change, as written; empty where it is safe.
+
+    `calls` are the failing call and those beside it that fail alike: the change mends them too.
+    """
     start = changed.base + changed.expr[1]
-    until = call[1] if call is not None and isinstance(changed.effect, Stored) else None
+    until = calls[0][1] if calls and isinstance(changed.effect, Stored) else None
+    failing = frozenset(call[:3] for call in calls)
     for block, base, unit in blocks(changed.module):
         if base != changed.base:
             continue
         for statement in flatten(block):
             if not base + statement[1] <= start < base + statement[2]:
                 continue
-            scope = _Scope(project, changed.module, base, block, unit, call, changed.effect, until=until)
+            scope = _Scope(project, changed.module, base, block, unit, failing, changed.effect, until=until)
             path = _path_to(statement, changed.expr)
             if path is not None:
                 return tuple(dict.fromkeys(_followed(scope, statement, changed.expr, path)))
@@ -162,7 +167,7 @@ def _use(scope: _Scope, statement: Stmt, expr: Expr, around: tuple[Expr, ...]) -
     """The names that a changed value is handed on to by one use, and what of it is not known."""
     inner = expr
     for outer in around:
-        if scope.call is not None and outer[:3] == scope.call[:3]:
+        if outer[:3] in scope.calls:
             return set(), []
         match judge(scope.effect, outer, inner, scope.scopes):
             case Outcome.ENDS:
@@ -195,8 +200,9 @@ def _in_statement(scope: _Scope, statement: Stmt, value: Expr) -> tuple[set[str]
             return set(), [scope.text(statement[3])] if value is statement[3] else []
         case ir.ASSIGN if any(target is value for target in statement[3]):
             return set(), [] if _may_store(scope, value, statement[4]) else [scope.text(statement)]
-        case ir.ASSIGN if all(target[0] in {ir.NAME, ir.TUPLE, ir.LIST} for target in statement[3]):
-            return set(bound_by(statement)), []
+        case ir.ASSIGN if value is statement[4]:
+            stored = [target for each in statement[3] for target in _leaves(each) if target[0] != ir.NAME]
+            return set(bound_by(statement)), [f"whatever reads {scope.text(target)}" for target in stored]
         case ir.ANNOTATED if statement[3][0] == ir.NAME:
             return {statement[3][3]}, []
         case ir.FOR if value is statement[4]:
@@ -210,6 +216,17 @@ def _in_statement(scope: _Scope, statement: Stmt, value: Expr) -> tuple[set[str]
             return set(), [] if scope.depth else ["the callers of this function"]
         case _:
             return set(), [scope.text(statement)]
+
+
+def _leaves(target: Expr) -> Iterator[Expr]:
+    """What an assignment binds, tuples and lists of targets taken apart."""
+    if target[0] in {ir.TUPLE, ir.LIST}:
+        for item in target[3]:
+            yield from _leaves(item)
+    elif target[0] == ir.STAR:
+        yield from _leaves(target[3])
+    else:
+        yield target
 
 
 def _may_store(scope: _Scope, target: Expr, value: Expr) -> bool:
@@ -266,7 +283,7 @@ def _into_function(scope: _Scope, function: Function, call: Expr, argument: Expr
         base=unit.base,
         block=unit.body.block,
         unit=unit,
-        call=None,
+        calls=frozenset(),
         until=None,
         depth=scope.depth + 1,
     )

@@ -51,7 +51,9 @@ def proposals(project: Project, subject: Subject, wanted: str, call: Expr | None
     kept = widens(have, wanted)
     if not kept and source is not None and holds(source, wanted):
         # What was allocated is what arrives, unless something writes into it on the way.
-        kept = not other_consumers(project, Changed(source.module, source.base, source.expr, Stored()), call)
+        kept = not other_consumers(
+            project, Changed(source.module, source.base, source.expr, Stored()), () if call is None else (call,)
+        )
     yield from _at_call(subject, wanted, kept=kept)
 
 

@@ -78,8 +78,15 @@ def _unknown_consumers(project: Project, finding: Finding, proposal: Proposal) -
     changed = proposal.changed
     if changed is None:
         return ()
-    here = changed.module.path == finding.call.frame.module.path and changed.base == finding.call.frame.base
-    return other_consumers(project, changed, finding.call.node if here else None)
+    alike = sorted(project.findings_like(finding), key=lambda other: other is not finding)
+    calls = [
+        other.call.node
+        for other in alike
+        if other.call.node is not None
+        and other.call.frame.module.path == changed.module.path
+        and other.call.frame.base == changed.base
+    ]
+    return other_consumers(project, changed, calls)
 
 
 def _repair(proposal: Proposal, safe: bool, unknown: tuple[str, ...], *, first: bool) -> Repair:
