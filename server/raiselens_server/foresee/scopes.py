@@ -229,7 +229,9 @@ class Scopes:
         if module is None:
             inner = self.find_module(f"{dotted}.{name}", importer)
             return Named(f"{dotted}.{name}") if inner is None else Callable(ModuleObject(inner), inner.name)
-        value = self.attribute(module, name, run)
+        # A package that binds a name by importing it from itself has nothing of that name yet but the submodule.
+        from_itself = module.path == importer.path and (module.path, name) in self._busy
+        value = None if from_itself else self.attribute(module, name, run)
         if value is not None:
             return value
         inner = self.find_module(f"{dotted}.{name}", importer)
