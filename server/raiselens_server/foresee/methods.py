@@ -83,7 +83,7 @@ class Methods(Containers, Attributes):
             case "list":
                 return self._list_method(method, receiver, positional, frame)
             case "dict":
-                return self._dict_method(method, receiver, positional)
+                return self._dict_method(method, receiver, positional, keywords)
             case "set":
                 return self.set_method(method, receiver, positional, frame) if isinstance(receiver, Ref) else None
             case "str":
@@ -190,7 +190,7 @@ class Methods(Containers, Attributes):
                 self.heap[receiver.uid] = ListObject(None)
                 return Unknown("method")
 
-    def _dict_method(self, method: str, receiver: Value, args: list[Value]) -> Value | None:
+    def _dict_method(self, method: str, receiver: Value, args: list[Value], keywords: Keywords) -> Value | None:
         if not isinstance(receiver, Ref):
             return None
         contents = self.contents(receiver)
@@ -205,11 +205,28 @@ class Methods(Containers, Attributes):
                 return Seq(tuple(shown.get(method, [Seq(pair) for pair in pairs])), "generator")
             case "copy":
                 return self.new("dict", contents)
-            case "setdefault" | "update" | "pop" | "popitem" | "clear":
+            case "update" if pairs is not None and (added := self._dict_items(args, keywords)) is not None:
+                self.heap[receiver.uid] = DictObject(tuple((dict(pairs) | added).items()))
+                return lattice.NONE
+            case "clear":
+                self.heap[receiver.uid] = DictObject(())
+                return lattice.NONE
+            case "setdefault" | "update" | "pop" | "popitem":
                 self.heap[receiver.uid] = DictObject(None)
                 return Unknown("method")
             case _:
                 return None
+
+    def _dict_items(self, args: list[Value], keywords: Keywords) -> dict[Value, Value] | None:
+        """What `d.update(…)` puts in; None where that is not known."""
+        added: dict[Value, Value] = {}
+        if args:
+            contents = self.contents(args[0]) if len(args) == 1 and isinstance(args[0], Ref) else None
+            if not isinstance(contents, DictObject) or contents.items is None:
+                return None
+            added.update(contents.items)
+        added.update((Const(name), value) for name, value in keywords)
+        return added
 
     def _dict_get(self, contents: Any, pairs: tuple[tuple[Value, Value], ...] | None, args: list[Value]) -> Value:
         if pairs is None:

@@ -11,8 +11,10 @@ from raiselens_server.values.ops import layout, reading
 from raiselens_server.values.ops.building import ok
 from raiselens_server.values.ops.layout import Mismatch
 from raiselens_server.values.ops.outcome import NO_RULE, Outcome, Result
+from raiselens_server.values.promotion import promote_sets
 
 if TYPE_CHECKING:
+    from raiselens_server.values.dims import Dim
     from raiselens_server.values.ops.layout import Shape
     from raiselens_server.values.ops.table import Bound, Row
 
@@ -23,11 +25,25 @@ _NAMES: Final = {
     "double": "float64",
     "half": "float16",
     "intc": "int32",
+    "int_": "int64",
+    "intp": "int64",
+    "longlong": "int64",
+    "short": "int16",
+    "byte": "int8",
+    "ubyte": "uint8",
     "float": "float64",
     "int": "int64",
     "complex": "complex128",
     **{name: name for name in (*INTEGRAL, "float16", "float32", "float64", "complex64", "complex128")},
 }
+_CODES: Final = {
+    "?": "bool",
+    "b1": "bool",
+    "u1": "uint8",
+    **{f"i{size // 8}": f"int{size}" for size in (8, 16, 32, 64)},
+    **{f"f{size // 8}": f"float{size}" for size in (16, 32, 64)},
+}
+"""What numpy's codes for types mean, which are only written in strings."""
 _COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
@@ -37,7 +53,7 @@ def numpy_dtypes(value: Value | None) -> frozenset[str] | None:
         case None | Const(value=None):
             return None
         case Const(value=str() as text):
-            name = _NAMES.get(text)
+            name = _NAMES.get(text) or _CODES.get(text)
         case Named(name=text):
             name = _NAMES.get(text.removeprefix("numpy.").removeprefix("builtins."))
         case _:
@@ -180,6 +196,43 @@ def array_binary(op: str, left: Value, right: Value) -> Outcome:
     return Result(Array(ALL, shape), may_raise=True)
 
 
+def _as_array(value: Value | None) -> Array:
+    """What numpy makes of an argument that stands for an array."""
+    if isinstance(value, Array):
+        return value
+    measured = _measured(value)
+    return Array(ALL, None) if measured is None else Array(*measured)
+
+
+def _running(b: Bound) -> Outcome:
+    """`cumsum` and `cumprod`: flat without an axis; narrow integers become the platform's."""
+    source, given = _as_array(b.get("input")), numpy_dtypes(b.get("dtype"))
+    kept = source.dtypes <= {"int64", "float32", "float64"}
+    names = given or (source.dtypes if kept else ALL)
+    flat = reading.absent(b.get("dim"))
+    return ok(Array(names, (layout.numel(source.shape),) if flat else source.shape), may_raise=True)
+
+
+def _concatenate(b: Bound) -> Outcome:
+    """Arrays one behind the other: of one dtype, or of integers and what is wider."""
+    given, parts = numpy_dtypes(b.get("dtype")), b.get("arrays")
+    if not isinstance(parts, Seq) or not parts.items or "out" in b.named:
+        return ok(Array(given or ALL, None), may_raise=True)
+    arrays = [_as_array(part) for part in parts.items]
+    names = arrays[0].dtypes
+    for array in arrays[1:]:
+        known = names == array.dtypes or names | array.dtypes <= {"int32", "int64"}
+        names = promote_sets(names, array.dtypes) if known else ALL
+    shape: Shape | None = None
+    if all(array.shape is not None and len(array.shape) == 1 for array in arrays):
+        length: Dim | None = 0
+        for array in arrays:
+            size = array.shape[0] if array.shape else None
+            length = None if length is None or size is None else dims.add(length, size)
+        shape = (length,)
+    return ok(Array(given or names, shape), may_raise=True)
+
+
 def _scalar_type(b: Bound) -> Outcome:
     return ok(Opaque("numpy." + b.name))
 
@@ -192,6 +245,9 @@ ROWS: Final[tuple[Row, ...]] = (
     ("n", "array asarray", "object dtype? * copy? order?", _array),
     ("n", "arange", None, _arange),
     ("n", "linspace", "start stop num? endpoint? retstep? dtype?", _spaced),
+    ("n", "cumsum cumprod", "input dim? dtype?", _running),
+    ("d", "numpy.ndarray.cumsum numpy.ndarray.cumprod", "input dim? dtype?", _running),
+    ("n", "concatenate", "arrays dim? out? * dtype? casting?", _concatenate),
     ("d", "numpy.random.rand numpy.random.randn", "*shape", _filled),
     ("d", "numpy.random.random", "shape?", _filled),
     ("d", "numpy.ndarray.astype", "input dtype order? casting? copy?", _cast),
