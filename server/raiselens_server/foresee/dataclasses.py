@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
 
 from raiselens_server.foresee.attributes import Attributes
 from raiselens_server.foresee.binding import Arguments, BindingFailure, bind, with_receiver
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.source.ir import Expr
 
+_NAMED_TUPLE: Final = "typing.NamedTuple"
 _EMPTY = Body((), frozenset(), frozenset(), frozenset(), frozenset(), generator=False)
 
 
@@ -29,14 +31,12 @@ class DataClasses(Attributes):
     def data_fields(self, cls: Class) -> tuple[DataField, ...] | None:
         """The constructor's fields in order, None where the class has no generated constructor."""
         if cls.fields is None:
-            order = self.order(cls)
-            named_tuple = "typing.NamedTuple" in order
-            writer = next((base for base in order if isinstance(base, Class) and self._writes_init(base)), None)
-            if writer is None or "__init__" in self.members(writer) or not (writer.dataclass or named_tuple):
+            writer = self._writer(cls)
+            if writer is None or "__init__" in self.members(writer):
                 return None
             fields: dict[str, DataField] = {}
             for base in reversed(self.order(writer)):
-                if isinstance(base, Class) and (base.dataclass or named_tuple):
+                if isinstance(base, Class) and (base.dataclass is not None or self._is_named_tuple(base)):
                     for field in self._own_fields(base):
                         fields[field.name] = field
             cls.fields = tuple(fields.values())
@@ -44,7 +44,16 @@ class DataClasses(Attributes):
 
     def _writes_init(self, cls: Class) -> bool:
         """Whether a class brings a constructor of its own, written or generated."""
-        return bool(cls.dataclass) or "__init__" in self.members(cls) or "typing.NamedTuple" in self.order(cls)
+        return bool(cls.dataclass) or "__init__" in self.members(cls) or self._is_named_tuple(cls)
+
+    def _writer(self, cls: Class) -> Class | None:
+        """The class of the MRO that the constructor is of."""
+        return next((base for base in self.order(cls) if isinstance(base, Class) and self._writes_init(base)), None)
+
+    def _is_named_tuple(self, cls: Class) -> bool:
+        """Whether a class is made by `NamedTuple` itself: annotations of classes derived from it are no fields."""
+        own = takewhile(lambda base: isinstance(base, str), self.order(cls)[1:])
+        return _NAMED_TUPLE in own
 
     def _own_fields(self, cls: Class) -> list[DataField]:
         found: list[DataField] = []
@@ -111,12 +120,13 @@ class DataClasses(Attributes):
             )
             for field in ordered
         )
+        writer = self._writer(cls) or cls
         # CPython names the method that the class was given: a NamedTuple has its fields from `__new__`.
-        name, receiver = ("__new__", "_cls") if "typing.NamedTuple" in self.order(cls) else ("__init__", "self")
+        name, receiver = ("__new__", "_cls") if _NAMED_TUPLE in self.order(cls) else ("__init__", "self")
         self_parameter = Parameter(receiver, units.POSITIONAL_OR_KEYWORD, None, None, 0, 0)
         unit = FunctionUnit(
             name=name,
-            qualname=f"{cls.unit.qualname}.{name}",
+            qualname=f"{writer.unit.qualname}.{name}",
             parameters=(self_parameter, *parameters),
             decorators=(),
             returns=None,
@@ -129,7 +139,7 @@ class DataClasses(Attributes):
         ref = self.new("instance", InstanceObject(), cls)
         bound = bind(unit, with_receiver(ref, arguments), self.scopes.version)
         if isinstance(bound, BindingFailure):
-            raise binding_error(bound, frame, f"{cls.dotted}.{name}")
+            raise binding_error(bound, frame, f"{writer.dotted}.{name}")
         if expr is not None and frame.module is self.checked:
             self.followed.add(frame.base + expr[1])
         handed: list[Value] = []

@@ -52,6 +52,7 @@ class Class:
     members: dict[str, Value] = field(default_factory=dict)
     fields: tuple[DataField, ...] | None = None
     dataclass: bool | None = None
+    """Whether a generated constructor was asked for; None for what is no dataclass."""
     volatile: bool | None = None
     stored: dict[str, tuple[Stored, ...] | None] = field(default_factory=dict)
 
