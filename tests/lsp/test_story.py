@@ -187,6 +187,7 @@ async def test_commands(editor: Editor, tmp_path: Path) -> None:
         ("raiselens.showRecord", {"id": 3}, "raiselens.showRecord: 'id' must be of type str"),
         ("raiselens.showRecord", {"id": "no-such"}, "no record has the id or slug 'no-such'"),
         ("raiselens.verify", {"uri": "file:///a.py"}, "raiselens.verify: 'position' is missing"),
+        ("raiselens.verify", {"scatter": True, "device": "gpu"}, "raiselens.verify: 'device' is 'gpu': must be auto"),
         ("raiselens.buildCatalog", {"targets": ["no-such-library"]}, "no-such-library"),
         ("raiselens.nonsense", {}, "unknown command 'raiselens.nonsense'"),
         ("raiselens.showRecord", ["x"], "its argument must be an object"),

@@ -11,6 +11,7 @@ import click
 
 from raiselens_server.cli.failure import CommandError
 from raiselens_server.cli.options import (
+    GivenPath,
     Where,
     environment_for,
     interpreter_for,
@@ -42,7 +43,7 @@ BLOCK = 1 << 20
 @click.option("--format", "form", type=click.Choice(("text", "json", "markdown")), default="text")
 @click.option("--follow", is_flag=True, help="Keep reading, and explain each error when it is complete.")
 @where_options
-@click.option("--root", type=click.Path(path_type=Path), metavar="DIR", help="Where the files of frames lie.")
+@click.option("--root", type=GivenPath(), metavar="DIR", help="Where the files of frames lie.")
 @click.option("--map", "maps", multiple=True, metavar="FROM=TO", help="Look for paths of the log that begin so, here.")
 def command(
     file: str | None,

@@ -16,6 +16,7 @@ from raiselens_server.source.interpreter import InterpreterError, build_environm
 from raiselens_server.source.presence import is_folder
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Sequence
 
     from raiselens_catalog import Catalog, Record
@@ -24,6 +25,25 @@ if TYPE_CHECKING:
     from raiselens_server.source.interpreter import Interpreter
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
+
+_EMPTY = "is empty; `.` names the working folder"
+
+
+class GivenPath(click.Path):
+    """A path as a `Path`. An empty one, as a variable that is not set leaves behind, is a usage error, not this folder."""
+
+    def __init__(self) -> None:
+        """Take any path, there or not."""
+        super().__init__(path_type=Path)
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """The path that was given."""
+        if not isinstance(value, str) or value:
+            return super().convert(value, param, ctx)
+        name = param.opts[-1] if isinstance(param, click.Option) else "a PATH"
+        raise click.UsageError(f"{name} {_EMPTY}", ctx)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +66,14 @@ def where_options(command: Command) -> Command:
         click.option(
             "--extra-path",
             multiple=True,
-            type=click.Path(path_type=Path),
+            type=GivenPath(),
             metavar="DIR",
             help="Folder to resolve imports in, before the site-packages; may be repeated.",
         ),
         click.option(
             "--catalog",
             multiple=True,
-            type=click.Path(path_type=Path),
+            type=GivenPath(),
             metavar="FILE",
             help="File of records to use beside the bundled ones; may be repeated.",
         ),
@@ -138,7 +158,7 @@ def print_json(value: Any) -> None:
 def refuse_empty(paths: Iterable[str]) -> None:
     """Raise a usage error for an empty PATH, as a variable that is not set leaves behind; it is not this folder."""
     if "" in paths:
-        raise click.UsageError("a PATH is empty; `.` names the working folder")
+        raise click.UsageError(f"a PATH {_EMPTY}")
 
 
 def read_stdin(command: str) -> bytes:

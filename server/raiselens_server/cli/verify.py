@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from raiselens_server.error import Diagnosis
     from raiselens_server.foresee import Project
     from raiselens_server.verify import VerifyReport
-
-_DEVICE = re.compile(r"auto|cpu|cuda|cuda:\d+(,cuda:\d+)*")
 
 
 @click.command(name="verify")
@@ -54,11 +51,12 @@ def command(
 
     Exit code 1 where either is not so, 2 where it could not be run.
     """
-    from raiselens_server.verify import ScatterTarget, VerifyFailure, VerifyRequest, run_verify, target_of
+    from raiselens_server.verify import ScatterTarget, VerifyFailure, VerifyRequest, devices_of, run_verify, target_of
 
     if (place is None) == (not scatter):
         raise click.UsageError("give FILE:LINE or --scatter")
-    if not _DEVICE.fullmatch(device):
+    devices = devices_of(device)
+    if devices is None:
         raise click.UsageError(f"--device {device}: must be auto, cpu, cuda, or cuda:N,cuda:M")
     where = Where(python, extra_path, catalog)
     start = Path(place.rpartition(":")[0]) if place is not None else Path.cwd()
@@ -67,7 +65,7 @@ def command(
     target = ScatterTarget() if place is None else target_of(*_finding_at(place, where))
     request = VerifyRequest(
         target,
-        devices=tuple(device.split(",")),
+        devices=devices,
         extra_paths=tuple(str(path.absolute()) for path in extra_path or settings.extra_path),
     )
     result = run_verify(

@@ -47,6 +47,7 @@ from raiselens_server.verify.request import (
     TensorFact,
     UnknownFact,
     VerifyRequest,
+    devices_of,
     predicted_by,
 )
 from raiselens_server.verify.run import Cancel, Progress, run_verify
@@ -78,6 +79,7 @@ __all__ = [
     "VerifyFailure",
     "VerifyReport",
     "VerifyRequest",
+    "devices_of",
     "fact_from",
     "predicted_by",
     "run_verify",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from raiselens_server.error import Foreseen, Hole, RaisedError
 
 SCATTER_FUNCTION = "launch_scatter_req_token_ids_kernel"
 SCATTER_MESSAGE = "kv-canary: scatter_req_token_ids "
+
+_DEVICES: Final = re.compile(r"auto|cpu|cuda|cuda:\d+(,cuda:\d+)*")
 
 Dim: TypeAlias = int | str | None
 """A size: a number, a linear form over named symbols (`"bs + 1"`), or `None` where nothing is known.
@@ -161,6 +164,11 @@ class VerifyRequest:
     extra_paths: tuple[str, ...] = ()
     seed: int | None = None
     memory_limit: int | None = 16 << 30
+
+
+def devices_of(text: str) -> tuple[str, ...] | None:
+    """`auto`, `cpu`, `cuda` or `cuda:N,cuda:M`, as `VerifyRequest.devices`; None where it is none of them."""
+    return tuple(text.split(",")) if _DEVICES.fullmatch(text) else None
 
 
 def predicted_by(error: RaisedError) -> Predicted:

@@ -8,14 +8,14 @@ import click
 
 from raiselens_server.cli.catalog.shared import show_progress
 from raiselens_server.cli.failure import CommandError
-from raiselens_server.cli.options import Where, interpreter_for, print_json, refuse_empty, settings_for
+from raiselens_server.cli.options import GivenPath, Where, interpreter_for, print_json, refuse_empty, settings_for
 
 LANGUAGES = ("python", "cpp")
 
 
 @click.command(name="build")
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET…")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write here, not to the layer.")
+@click.option("-o", "--output", type=GivenPath(), metavar="FILE", help="Write here, not to the layer.")
 @click.option("--language", default=",".join(LANGUAGES), metavar="python,cpp", help="Sources to read (default: both).")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes.")
 @click.option("--python", metavar="INTERPRETER", help="Interpreter whose installed libraries TARGET names.")

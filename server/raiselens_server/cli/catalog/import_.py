@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from raiselens_server.cli.catalog.shared import open_here
 from raiselens_server.cli.failure import CommandError
+from raiselens_server.cli.options import GivenPath
 from raiselens_server.cli.terminal import tell
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command(name="import")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE…")
+@click.argument("files", nargs=-1, required=True, type=GivenPath(), metavar="FILE…")
 def command(files: tuple[Path, ...]) -> int:
     """Add the records of FILE… (one record, a list, JSON lines, or as the API serves them) to the user's own."""
     from raiselens_catalog import CatalogError

@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from raiselens_server.cli.failure import CommandError
-from raiselens_server.cli.options import print_json, settings_for
+from raiselens_server.cli.options import GivenPath, print_json, settings_for
 from raiselens_server.source.presence import is_file
 
 
 @click.command(name="lint")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE]…")
+@click.argument("files", nargs=-1, type=GivenPath(), metavar="[FILE]…")
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text")
 def command(files: tuple[Path, ...], form: str) -> int:
     """Check the records of FILE…, or those of the workspace and of the `catalogs` setting.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from raiselens_server.cli.options import open_catalog, settings_for
+from raiselens_server.cli.options import GivenPath, open_catalog, settings_for
 from raiselens_server.cli.terminal import tell
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def catalog_option(command: Command) -> Command:
     return click.option(
         "--catalog",
         multiple=True,
-        type=click.Path(path_type=Path),
+        type=GivenPath(),
         metavar="FILE",
         help="File of records to use beside the bundled ones; may be repeated.",
     )(command)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from raiselens_server.cli.catalog.shared import catalog_option, open_here, show_progress
 from raiselens_server.cli.failure import CommandError
+from raiselens_server.cli.options import GivenPath
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command(name="site")
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("folder", type=GivenPath(), metavar="DIR")
 @click.option("--issues", metavar="URL", help="Where “Report an issue” leads.")
 @catalog_option
 def command(folder: Path, issues: str | None, catalog: tuple[Path, ...]) -> int:

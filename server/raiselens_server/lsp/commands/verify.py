@@ -22,6 +22,7 @@ from raiselens_server.verify import (
     ScatterTarget,
     VerifyFailure,
     VerifyRequest,
+    devices_of,
     run_verify,
     target_of,
 )
@@ -39,10 +40,13 @@ async def run(server: RaiselensServer, argument: dict[str, Any], token: types.Pr
     target = await _target(server, argument)
     interpreter, launcher, extra = await _means(server, argument)
     device = optional(argument, "device", str, NAME) or "auto"
+    devices = devices_of(device)
+    if devices is None:
+        raise JsonRpcInvalidParams(f"{NAME}: 'device' is {device!r}: must be auto, cpu, cuda, or cuda:N,cuda:M")
     timeout = optional(argument, "timeout", int, NAME) or DEFAULT_SECONDS
     cancel = threading.Event()
     progress = await Progress.begin(server, token, "Raiselens: verifying", on_cancel=cancel.set)
-    request = VerifyRequest(target, devices=tuple(device.split(",")), extra_paths=extra)
+    request = VerifyRequest(target, devices=devices, extra_paths=extra)
 
     def verify() -> VerifyReport | VerifyFailure:
         return run_verify(
