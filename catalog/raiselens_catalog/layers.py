@@ -190,7 +190,7 @@ class Catalog:
         query = Query(class_name, message, frames, holes)
         sources = (*also, *self._sources)
         hits = [(hit, source) for source in sources for hit in source.hits(query)]
-        if not hits:
+        if not hits and len(message) <= _LONGEST_COMPARED:
             words = words_of(message)
             hits = [(hit, source) for source in sources for hit in source.fuzzy_hits(query, words)]
         return tuple(itertools.islice(self._candidates(hits, query), limit))
@@ -293,6 +293,8 @@ BUILT_FILE: Final = "built.sqlite"
 STUBS_FOLDER: Final = "stubs"
 CACHE_FILE: Final = "bundled.json"
 RELATED_LIMIT: Final = 8
+# A message this long resembles no template: half of its words would have to stand in it.
+_LONGEST_COMPARED: Final = 20_000
 
 
 def well_formed(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from raiselens_catalog.match import Hit, How, fuzzy_score
+from raiselens_catalog.match import Hit, How, class_agrees, fuzzy_score
 from raiselens_catalog.table import MatchTable
 
 if TYPE_CHECKING:
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from raiselens_catalog.entry import Entry, Layer
     from raiselens_catalog.match import Query, Target
+
+_MOST_CLASSES = 1_000
 
 
 class MemorySource:
@@ -31,6 +33,7 @@ class MemorySource:
         self._entries = entries if isinstance(entries, Mapping) else {entry.record.id: entry for entry in entries}
         self._slugs = slugs
         self._table = table
+        self._classes: dict[str, list[tuple[int, Target]]] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -63,10 +66,20 @@ class MemorySource:
 
     def fuzzy_hits(self, query: Query, words: Sequence[str]) -> Iterator[Hit]:
         """The records that are close."""
-        for row in range(len(self.table.ids)):
-            score = fuzzy_score(self.target(row), query, words)
+        for row, target in self._of_class(query.class_tail):
+            score = fuzzy_score(target, query, words)
             if score is not None:
                 yield Hit(How.FUZZY, score, (row,))
+
+    def _of_class(self, class_tail: str) -> list[tuple[int, Target]]:
+        """The rows whose records may be of the class, all where none is named; most of the others' are never made."""
+        known = self._classes.get(class_tail)
+        if known is None:
+            rows = ((row, self.target(row)) for row in range(len(self.table.ids)))
+            known = [each for each in rows if not class_tail or class_agrees(each[1].class_names, class_tail)]
+            if len(self._classes) < _MOST_CLASSES:
+                self._classes[class_tail] = known
+        return known
 
     def id_of(self, row: int) -> str:
         """The id of a hit's row."""

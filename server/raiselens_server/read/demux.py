@@ -17,7 +17,7 @@ from raiselens_server.read.torn import tear
 from raiselens_server.read.unwrap import unwrap
 
 if TYPE_CHECKING:
-    from raiselens_server.read.draft import Unit
+    from raiselens_server.read.draft import Draft, Unit
 
 _REPEATED = re.compile(r" \[repeated (\d+)x across cluster\](?: \(Ray [^\n]*)?$")
 _STALE_MESSAGE = 400
@@ -308,11 +308,10 @@ class Demux:
             stream.unit = python.chained(first, link, unit.tag, unit.level, survived=unit.survived)
             stream.shape = None
             return True
-        if isinstance(unit, python.PythonUnit):
-            other = self._after_unraised(unit, line)
-            if other is not None:
-                unit = stream.unit = other
-                stream.shape = prefix.shape
+        other = self._after_unraised(unit, line)
+        if other is not None:
+            unit = stream.unit = other
+            stream.shape = None if isinstance(other, python.PythonUnit) else prefix.shape
         if isinstance(unit, python.PythonUnit):
             if stream.shape is None and line.text.strip():
                 if not unit.started() and isinstance(classify(line.text), FrameLine):
@@ -329,15 +328,21 @@ class Demux:
         return unit.feed(line)
 
     @staticmethod
-    def _after_unraised(unit: python.PythonUnit, line: Line) -> Format | None:
+    def _after_unraised(unit: Format, line: Line) -> Format | None:
         """The unit that goes on with a chain whose first errors were never raised: they look the same in every format."""
-        if rich.opens(line):
-            errors = unit.unraised()
-            return rich.RichUnit(unit.tag, unit.level, errors) if errors else None
-        if line.text.startswith("E   "):
-            errors = unit.unraised()
-            return pytest.PytestUnit(unit.tag, unit.level, errors) if errors else None
-        return None
+        errors: list[Draft]
+        match unit:
+            case python.PythonUnit() if rich.opens(line):
+                errors = unit.unraised()
+                return rich.RichUnit(unit.tag, unit.level, errors) if errors else None
+            case python.PythonUnit() if line.text.startswith("E   "):
+                errors = unit.unraised()
+                return pytest.PytestUnit(unit.tag, unit.level, errors) if errors else None
+            case pytest.PytestUnit() if isinstance(classify(line.text), Header):
+                errors = unit.unraised_chain()
+                return python.continued(errors, unit.tag, unit.level) if errors else None
+            case _:
+                return None
 
     @staticmethod
     def _uncut(line: Line, prefix: Prefix, shape: str) -> Line:

@@ -52,6 +52,8 @@ class PytestUnit:
     block: list[Line] = field(default_factory=list)
     unraised: Draft | None = None
     """What the line above would be, if a link follows: an exception that was never raised has no `E`."""
+    bare: bool = False
+    """Whether the last error of the chain was one of those."""
     closed: bool = False
     lines: int = 0
 
@@ -78,6 +80,10 @@ class PytestUnit:
             self._end_block()
         return self._entry(line)
 
+    def unraised_chain(self) -> list[Draft]:
+        """The errors so far, if the sentence that links the last one stands below and none of them was raised."""
+        return self.errors if self.bare and not self.frames and not any(each.frames for each in self.errors) else []
+
     def _entry(self, line: Line) -> bool:
         text = line.text
         kind = classify(text)
@@ -87,6 +93,7 @@ class PytestUnit:
                 self.errors = []
             return False
         if isinstance(kind, Link):
+            self.bare = self.unraised is not None
             if self.unraised is not None:
                 self.errors.append(self.unraised)
             if self.errors:

@@ -421,6 +421,11 @@ def chained(first: Draft, link: Link, tag: str, level: str, *, survived: bool) -
     return PythonUnit(tag, level, levels=[Level(Chain.linked(first, link, eager=not survived), 0)])
 
 
+def continued(errors: list[Draft], tag: str, level: str) -> PythonUnit:
+    """The unit of a chain whose errors so far, and the sentence that links the last of them, were read already."""
+    return PythonUnit(tag, level, levels=[Level(Chain(errors=errors, at=_At.LINKED), 0)])
+
+
 def opens(line: Line) -> bool:
     """Whether a traceback may begin at the line."""
     kind = classify(line.text)
