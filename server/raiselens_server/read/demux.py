@@ -36,7 +36,7 @@ _BORDERS = (" │", " ┃", " ║")
 _SURVIVED = ("Exception in thread", "Exception in callback", "Task exception was", "Future exception was", "Process ")
 
 # Units that only lines of their own record may go on with.
-_SINGLE = (lone.LoneUnit, native.TerminateUnit, native.DiagnosticUnit)
+_SINGLE = (lone.LoneUnit, native.TerminateUnit, native.DiagnosticUnit, native.CompilerAbortUnit)
 
 
 class Format(Protocol):
@@ -469,6 +469,8 @@ def _open(line: Line) -> Format | None:
         return native.FatalUnit()
     if native.opens_diagnostic(line):
         return native.DiagnosticUnit()
+    if native.opens_compiler_abort(line):
+        return native.CompilerAbortUnit()
     if pytest.opens(line):
         return pytest.PytestUnit()
     if lone.opens(line):

@@ -7,7 +7,7 @@ from ahocorasick_rs import BytesAhoCorasick, MatchKind
 # At least one of these stands in, or next to, the first line of everything that the reader knows.
 MARKERS = (
     b"Traceback", b"Error", b"Exception", b"File ", b"terminat", b"Fatal Python", b"Assertion", b": error: ",
-    b"Interrupt", b"-> ", b"\xe2\x9d\xb1", b"Warning: ", b"____ ", b".py:", b"OutOfResources", b"Unsupported", b"ray::", b".py in ", b"](http", b"<ipython-input",
+    b"Interrupt", b"-> ", b"\xe2\x9d\xb1", b"Warning: ", b"____ ", b".py:", b"OutOfResources", b"Unsupported", b"ray::", b"LLVM ERROR", b".py in ", b"](http", b"<ipython-input",
 )  # fmt: skip
 
 

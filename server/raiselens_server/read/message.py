@@ -204,6 +204,8 @@ class Message:
     def _open(self, text: str) -> bool:
         """Whether the message so far wants more after a blank line."""
         first = self.draft.head.text[self.draft.skip :]
+        if not text.strip("=") and any(line.text.rstrip() == text.rstrip() for line in self.draft.body[:2]):
+            return True  # the table ends as it began
         if text[0] in " \t":
             above = self.draft.body[-2:]
             return bool(_EXCERPT.match(first)) or self._last().endswith(":") or any(_indented(line) for line in above)

@@ -71,7 +71,7 @@ def _quoted(unit: Unit, units: list[Unit]) -> Unit | None:
     text = raised(unit).text()
     for other in units:
         part = raised(other).text()
-        if other is not unit and _MIN_QUOTED <= len(part) < len(text) and part in text:
+        if other is not unit and not raised(other).native and _MIN_QUOTED <= len(part) < len(text) and part in text:
             return other
     return None
 

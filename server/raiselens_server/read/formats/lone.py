@@ -14,6 +14,7 @@ from raiselens_server.read.names import is_lone_class, is_warning_class, split_c
 if TYPE_CHECKING:
     from raiselens_server.read.lines import Line
 
+_MEASURED = re.compile(r"[-+]?\d*\.\d+(?:e[-+]?\d+)?%?(?:[,;\s]|$)")
 _MOST_COLONS = 8
 _FARTHEST = 400
 _LOCATED = re.compile(r"[^\s:][^:\n]{0,300}:\d{1,7}: (?=\w{1,60}Warning: )")
@@ -86,6 +87,9 @@ def _start(text: str) -> int | None:
     if not message:
         # A message that begins on the next line; a bare `ValueError` is a word of any text.
         return 0 if "." in named[0] and ":" in text else None
+    if _MEASURED.match(message):
+        # `MeanSquaredError: 0.031` is a metric.
+        return None
     # `ValueError: If the input is not …` is a docstring's account of what may be raised.
     return None if message.startswith(("if ", "If ", "when ", "When ", "raised when ", "Raised ")) else 0
 

@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 _TERMINATE = "terminate called after throwing an instance of '"
 _UNCAUGHT = re.compile(r"libc\+\+abi: terminating due to uncaught exception of type ([\w:<>, ]{1,200}?): ")
 _FATAL = re.compile(r"(Fatal Python error|Windows fatal exception): ")
+# With `-v`, pytest has printed the test's id when the compiler or the device speaks.
+_TEST = r"(?:[\w./-]{1,300}\.py::\S{1,300} )?"
 _ASSERTION = re.compile(
+    rf"{_TEST}"
     r"[^\s:]{1,300}\.(?:cuh?|hip|cpp|h|py):\d{1,7}: (?:[^:\n]{1,400}: )?(?:block: \[[\d, ]{1,40}\],? thread: \[[\d, ]{1,40}\],? )?"
     r"Assertion [`'\"]"
 )
 # MLIR's words begin with the operation in quotes, or small; type checkers, which print the same shape, begin them large.
 _DIAGNOSTIC = re.compile(
-    r"(?:loc\()?\"?[^\s:\"]{1,300}\.(?:py|mlir|ttir|ttgir|ll)\"?:\d{1,7}:\d{1,5}\)?: error: (?=[a-z'\"])"
+    rf"{_TEST}" r"(?:loc\()?\"?[^\s:\"]{1,300}\.(?:py|mlir|ttir|ttgir|ll)\"?:\d{1,7}:\d{1,5}\)?: error: (?=[a-z'\"])"
 )
 
 _MAX_LINES = 400
@@ -167,6 +170,34 @@ class DiagnosticUnit:
         return []
 
 
+_ABORT = "LLVM ERROR: "
+
+
+@dataclass(slots=True)
+class CompilerAbortUnit:
+    """`LLVM ERROR: …`: the compiler takes the whole process down."""
+
+    tag: str = ""
+    level: str = ""
+    draft: Draft | None = None
+
+    def feed(self, line: Line) -> bool:
+        """Take a line, or say that the unit is over."""
+        if self.draft is not None or not line.text.startswith(_ABORT):
+            return False
+        self.draft = Draft(_ABORT.rstrip(": "), line, len(_ABORT), native=True)
+        return True
+
+    def close(self) -> Unit | None:
+        """The error."""
+        return None if self.draft is None else Unit([self.draft], self.tag, self.level)
+
+    @staticmethod
+    def held() -> list[Line]:
+        """Nothing is held."""
+        return []
+
+
 def _message_start(text: str) -> int | None:
     """Where a diagnostic's own words begin."""
     head = text[:1024]
@@ -189,3 +220,8 @@ def opens_fatal(line: Line) -> bool:
 def opens_diagnostic(line: Line) -> bool:
     """Whether the line is a device-side assertion or a compiler's diagnostic."""
     return _message_start(line.text) is not None
+
+
+def opens_compiler_abort(line: Line) -> bool:
+    """Whether the line is LLVM's last."""
+    return line.text.startswith(_ABORT)

@@ -200,7 +200,9 @@ class Chain:
                 self.message = None
                 self._link(kind)
                 return True
-            case Header(quoted=False, group=False) if not message.expects_traceback():
+            case Header(quoted=False, group=False) if not (
+                message.expects_traceback() or _is_field(line.text, kind.offset)
+            ):
                 return False
             case Header(group=False):
                 return message.take(line)
@@ -419,6 +421,12 @@ class PythonUnit:
 def chained(first: Draft, link: Link, tag: str, level: str, *, survived: bool) -> PythonUnit:
     """The unit of a chain whose first error was read already, up to the sentence that links it to the next."""
     return PythonUnit(tag, level, levels=[Level(Chain.linked(first, link, eager=not survived), 0)])
+
+
+def _is_field(text: str, offset: int) -> bool:
+    """Whether the header at `offset` is the value of a field in a table that the message holds."""
+    lead = text[:offset].rstrip()
+    return text[:1] == " " and lead.endswith(":") and lead != ":"
 
 
 def continued(errors: list[Draft], tag: str, level: str) -> PythonUnit:
