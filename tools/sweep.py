@@ -2,7 +2,7 @@
 
 python tools/sweep.py [--all] [--jobs N] [LIBRARY…]      (default: sglang and torch)
 
-Each library is checked cold, every file of it, with the others on the path. Prints for each the files, the findings
+Each library is checked cold, every file of it, with the others on the path as far as they were fetched. Prints for each the files, the findings
 (known, new, lost), the guards decided, those undecided by cause, and the seconds; progress goes to stderr. Exit code 0
 where all that was found is in docs/findings.json and all that is listed was found, 1 where not, 2 where a library
 could not be checked.
@@ -47,16 +47,18 @@ class Library:
         """As docs/findings.json names it."""
         return f"{self.package} {self.version}"
 
-    def root(self) -> Path | None:
-        """The folder that holds the package, fetched where it is not there; None where it cannot be had."""
+    def root(self, *, wanted: bool) -> Path | None:
+        """The folder that holds the package, fetched if it is `wanted`; None where it cannot be had."""
         if not self.megabytes:
-            return _installed(self.package)
+            return _installed(self.package, wanted=wanted)
         target = CACHE / f"{self.package}-{self.version}"
+        if (target / ".complete").is_file():
+            return target
         # sglang's sources are read by the tests too, which want all of it.
-        there = (target / ".complete").is_file() or fetch(
+        had = wanted and fetch(
             self.package, self.version, target, megabytes=self.megabytes, only_python=self.package != "sglang"
         )
-        return target if there else None
+        return target if had else None
 
 
 LIBRARIES = (
@@ -86,11 +88,12 @@ def main() -> int:
     """Sweep the libraries named on the command line and compare with the list."""
     options = _options()
     chosen = [library for library in LIBRARIES if options.all or library.package in (options.libraries or USUAL)]
-    roots = {library: root for library in chosen if (root := library.root()) is not None}
-    listed = _listed()
-    worst = 0 if len(roots) == len(chosen) else 2
+    roots = {lib: root for lib in LIBRARIES if (root := lib.root(wanted=lib in chosen)) is not None}
+    listed = _listed({library.title for library in roots})
+    checked = [library for library in chosen if library in roots]
+    worst = 0 if len(checked) == len(chosen) else 2
     decided = 0
-    for library in roots:
+    for library in checked:
         swept = _sweep(library, roots, options.jobs)
         worst = max(worst, _report(swept, listed))
         decided += swept.statistics.get("guards_decided", 0)
@@ -111,18 +114,20 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def _listed() -> dict[str, set[Place]]:
-    """By library, the findings that were proved by running."""
+def _listed(there: set[str]) -> dict[str, set[Place]]:
+    """By library, the findings that were proved by running; those between libraries where both are there."""
     places: dict[str, set[Place]] = {}
     for item in json.loads(LISTED.read_text(encoding="utf-8")):
-        places.setdefault(item["library"], set()).add((item["file"], item["line"], item["rule"]))
+        if there.issuperset(item.get("beside", ())):
+            places.setdefault(item["library"], set()).add((item["file"], item["line"], item["rule"]))
     return places
 
 
-def _installed(package: str) -> Path | None:
+def _installed(package: str, *, wanted: bool) -> Path | None:
     spec = find_spec(package)
     if spec is None or spec.origin is None:
-        print(f"{package} is not installed in {sys.prefix}: run `make sync`", file=sys.stderr)
+        if wanted:
+            print(f"{package} is not installed in {sys.prefix}: run `make sync`", file=sys.stderr)
         return None
     return Path(spec.origin).parent.parent
 
