@@ -180,6 +180,17 @@ def _from_numpy(b: Bound) -> Outcome:
             return error("TypeError", None, "isinstance(ndarray, np.ndarray)", f"expected np.ndarray (got {kind})")
 
 
+def _from_buffer(b: Bound) -> Outcome:
+    """`torch.frombuffer`: as many elements as the bytes hold, unless it is said how many."""
+    names = reading.dtypes_of(b.get("dtype")) or ALL
+    count = b.get("count")
+    size = None if count is None else reading.size_of(count)
+    given = isinstance(size, int) and size >= 0
+    grad = reading.flag(b.get("requires_grad"), default=False)
+    made = fresh(names, (size if given else None,), Device("cpu"), contiguous=True, requires_grad=grad)
+    return ok(made, may_raise=True)
+
+
 def _legacy(b: Bound) -> Outcome:
     names, device = b.data
     names = names or b.ambient.default_dtypes
@@ -216,6 +227,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("t", "asarray", "data * dtype? device? requires_grad?", _as_array, "shares"),
     ("t", "scalar_tensor", "s * dtype? device? requires_grad? layout? pin_memory?", _scalar_tensor),
     ("t", "from_numpy", None, _from_numpy),
+    ("t", "frombuffer", "buffer * dtype count? offset? requires_grad?", _from_buffer),
     ("d", "torch.Tensor", None, _legacy, (None, Device("cpu"))),
     *(
         ("d", f"torch.{name}Tensor", None, _legacy, (frozenset({dtype}), Device("cpu")))
