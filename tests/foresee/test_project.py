@@ -177,6 +177,14 @@ class TestSearch:
         assert said(Project(Environment((installed,), (stubs,))), main) == []
         assert said(Project(Environment((), (installed, stubs))), main) == []
 
+    def test_a_folder_with_the_standard_library_is_not_looked_into_for_it(self, tmp_path: Path, main: str) -> None:
+        for name in ("os", "abc", "types", "dataclasses"):
+            (tmp_path / f"{name}.py").write_text("def dataclass(cls):\n    return cls\n", encoding="utf-8")
+        text = f"from dataclasses import dataclass\n@dataclass\nclass Width:\n    value: int\nWidth(1)\n{MAIN}"
+        assert said(Project(Environment()), main, text) == [(8, "width 12")]
+        (tmp_path / "types.py").unlink()
+        assert said(Project(Environment()), main, text) == [(5, "Width() takes no arguments"), (8, "width 12")]
+
     def test_modules_that_import_each_other(self, main: str, project: Project) -> None:
         Path(main).with_name("lib.py").write_text(f"{LIB}\n\nimport main\nfrom main import *\n", encoding="utf-8")
         assert said(project, main) == FOUND

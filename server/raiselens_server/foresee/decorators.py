@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from raiselens_server.foresee import shields
 from raiselens_server.foresee.attributes import Attributes
 from raiselens_server.foresee.frames import Frame, Raising
+from raiselens_server.foresee.mutation import says_so
 from raiselens_server.foresee.objects import Bound, Class, Function, InstanceObject, Wrapped
 from raiselens_server.foresee.shields import Around, Kept
 from raiselens_server.source import ir
@@ -223,6 +224,8 @@ class Decorators(Attributes):
                 if isinstance(value, Callable) and isinstance(value.target, Function):
                     return Callable(replace(value.target, manager=True), value.name)
                 return Unknown("decorator")
+            case Callable(target=Function() as target) if _sets_members(target, value):
+                return Unknown("decorator")
             case Callable(target=Function() | Class() | Bound()):
                 try:
                     if called:
@@ -231,7 +234,15 @@ class Decorators(Attributes):
                 except Raising:
                     return Unknown("decorator")
             case _:
+                self.escape(function)
+                self.escape(value)
                 return Unknown("decorator")
+
+
+def _sets_members(decorator: Function, value: Value) -> bool:
+    """Whether a class is decorated by what may give it members by name, a constructor among them."""
+    is_class = isinstance(value, Callable) and isinstance(value.target, Class)
+    return is_class and says_so(decorator, lambda text: b"setattr(" in text)
 
 
 def _target(value: Value) -> object:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.foresee.shields import Shield
     from raiselens_server.source.ir import Block, Expr, Stmt
+    from raiselens_server.values.lattice import Value
 
 _ANYTHING: Final = (ir.CONST, 0, 0, None)
 """What a bare `except:` names."""
@@ -157,11 +158,13 @@ class Handling(Core):
         saved = self.ambient
         entry = self.snapshot(frame)
         before, depth = len(frame.raises), len(frame.shields)
+        managers: list[Value] = []
         try:
             for context, target in statement[3]:
                 value = self.evaluate(context, frame)
                 shield = self.shield_of(context, value, frame)
                 frame.shields.append(shield)
+                managers.append(value)
                 self.enter(context, value, frame)
                 if target is not None:
                     self.assign(target, self.entered(value, frame), frame)
@@ -174,6 +177,9 @@ class Handling(Core):
             around = frame.shields[depth:]
             del frame.shields[depth:]
             self.ambient = saved
+            for value in managers:
+                # Its `__exit__` has run.
+                self.forget(value)
         if all(shield is Kept.NONE for shield in around):
             return falls
         thrown = frame.raises[before:]

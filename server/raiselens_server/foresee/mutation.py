@@ -31,11 +31,11 @@ from raiselens_server.values import lattice
 from raiselens_server.values.lattice import Callable, Named, Ref, Seq, Tensor, Union, Unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as Callable_
     from collections.abc import Iterable, Iterator
 
     from raiselens_server.foresee.frames import Frame
     from raiselens_server.foresee.objects import HeapObject
-    from raiselens_server.source.module import Module
     from raiselens_server.source.units import FunctionUnit
     from raiselens_server.values.lattice import Value
 
@@ -117,7 +117,7 @@ def _may_change(function: Value) -> bool:
     """Whether a callable may change a tensor's metadata in place, as far as its text and that of its helpers tells."""
     match function:
         case Callable(target=Function() as target) | Callable(target=Bound(function=Function() as target)):
-            return _says_so(target.module, target.unit, target.closure, set())
+            return target.module.reshapes and says_so(target, changes_metadata)
         case Callable(target=Class(module=module, unit=unit)):
             return module.reshapes and changes_metadata(module.slice(unit.start, unit.end))
         case Callable(target=Partial(function=inner) | Wrapped(function=inner)):
@@ -128,24 +128,36 @@ def _may_change(function: Value) -> bool:
             return False
 
 
-def _says_so(module: Module, unit: FunctionUnit, closure: Frame | None, seen: set[FunctionUnit]) -> bool:
-    if unit in seen or not module.reshapes:
+def says_so(function: Function, found: Callable_[[bytes], bool]) -> bool:
+    """Whether something is found in the text of a function, or of the helpers of its module that it names."""
+    module = function.module
+    if not found(module.source):
         return False
-    seen.add(unit)
-    if changes_metadata(module.slice(unit.start, unit.end)):
-        return True
-    for name in names_of(unit):
-        scope, nested = closure, None
-        while scope is not None and nested is None:
-            nested = scope.variables.get(name)
-            scope = scope.closure
-        if isinstance(nested, Callable) and isinstance(nested.target, Function):
-            helpers = [nested.target.unit]
-        else:
-            helpers = [statement[3] for statement in module.bindings.get(name, ()) if statement[0] == ir.FUNCTION]
-        if any(_says_so(module, helper, closure, seen) for helper in helpers):
+    seen: set[FunctionUnit] = set()
+    waiting = [function.unit]
+    while waiting:
+        unit = waiting.pop()
+        if unit in seen:
+            continue
+        seen.add(unit)
+        if found(module.slice(unit.start, unit.end)):
             return True
+        for name in names_of(unit):
+            nested = _enclosing(function.closure, name)
+            if isinstance(nested, Callable) and isinstance(nested.target, Function):
+                waiting.append(nested.target.unit)
+            else:
+                waiting.extend(bound[3] for bound in module.bindings.get(name, ()) if bound[0] == ir.FUNCTION)
     return False
+
+
+def _enclosing(scope: Frame | None, name: str) -> Value | None:
+    """What a name holds in the scopes around a function."""
+    while scope is not None:
+        if name in scope.variables:
+            return scope.variables[name]
+        scope = scope.closure
+    return None
 
 
 def _scopes(frame: Frame, live: Iterable[Frame]) -> Iterator[Frame]:

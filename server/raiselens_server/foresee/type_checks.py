@@ -70,6 +70,9 @@ _CLASSES: Final = frozenset(
         "NoneType",
     }
 )
+_TELLABLE: Final = ("abc.ABC", "collections.abc.", "typing.Protocol", "typing_extensions.Protocol")
+"""How the bases begin whose classes may be told that others count as derived from them."""
+_TENSORS: Final = frozenset({"torch.Tensor", "torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 
 
 class TypeChecks(Attributes):
@@ -82,6 +85,11 @@ class TypeChecks(Attributes):
             if True in answers:
                 return True
             return False if all(answer is False for answer in answers) else None
+        followed = cls.target if isinstance(cls, Callable) and isinstance(cls.target, Class) else None
+        if followed is not None and not (isinstance(value, Ref) and value.kind == "instance"):
+            derived = isinstance(value, Tensor) and not _TENSORS.isdisjoint(self.order(followed))
+            if derived or not self._only_derived(followed):
+                return None
         match value:
             case Union(options=options):
                 found = {self.is_instance(option, cls) for option in options}
@@ -124,7 +132,8 @@ class TypeChecks(Attributes):
             case Callable(target=Class() as wanted):
                 if wanted in order:
                     return True
-                return False if exact and "?" not in order else None
+                known = exact and "?" not in order
+                return False if known and (self._only_derived(wanted) or self._told_nothing(wanted, own)) else None
             case Named(name=name):
                 if name in order or (name == "torch.nn.Module" and MODULE_CLASS in order):
                     return True
@@ -132,6 +141,26 @@ class TypeChecks(Attributes):
                 return False if exact and known and not self.open_class(own) else None
             case _:
                 return None
+
+    def _only_derived(self, cls: Class) -> bool:
+        """Whether the instances of a class are those of the classes that derive from it, and no others."""
+        return not any(
+            base.unit.keywords if isinstance(base, Class) else base == "?" or base.startswith(_TELLABLE)
+            for base in self.order(cls)
+        )
+
+    def _told_nothing(self, wanted: Class, own: Class) -> bool:
+        """Whether an abstract class takes no others in, as far as its module and that of the other class tell."""
+        bases = {base for base in self.order(wanted) if isinstance(base, str)}
+        keywords = [pair for base in self.order(wanted) if isinstance(base, Class) for pair in base.unit.keywords]
+        abstract = all("ABCMeta" in str(value) for _, value in keywords)
+        return (
+            abstract
+            and all(base == "abc.ABC" or not base.startswith(_TELLABLE) for base in bases - {"?"})
+            and "?" not in bases
+            and b"__subclasshook__" not in wanted.module.source
+            and not any(b".register" in cls.module.source for cls in (wanted, own))
+        )
 
     def _builtin_isinstance(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         answer = self.is_instance(args[0], args[1])

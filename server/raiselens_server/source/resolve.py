@@ -94,8 +94,9 @@ class Resolver:
         relative = dotted.replace(".", os.sep)
         standard = dotted.split(".", 1)[0] in sys.stdlib_module_names
         for root in roots:
-            if standard and self._in_root(root, "__init__") is not None:
-                # A module of a package goes by the package's name, whatever folder was named.
+            if standard and (self._in_root(root, "__init__") is not None or self._is_standard(root)):
+                # A module of a package goes by the package's name, whatever folder was named. The standard library is
+                # known by its names: of its own sources, which a check of its folder would find, little is understood.
                 continue
             path = self._in_root(root, relative)
             if path is not None:
@@ -117,6 +118,10 @@ class Resolver:
                     break
         self._found[key] = answer
         return answer
+
+    def _is_standard(self, root: str) -> bool:
+        """Whether a folder is a Python's own library."""
+        return all(self._in_root(root, name) is not None for name in ("os", "abc", "types"))
 
     def _is_folder(self, root: str, relative: str) -> bool:
         key = (root, relative + os.sep)
