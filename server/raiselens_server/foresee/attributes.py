@@ -21,6 +21,7 @@ from raiselens_server.foresee.objects import (
     Virtual,
     Wrapped,
 )
+from raiselens_server.foresee.volatile import answers_reads
 from raiselens_server.source import ir
 from raiselens_server.source.bindings import bound_by
 from raiselens_server.values import ops
@@ -273,6 +274,8 @@ class Attributes(Core):
             return Unknown("patched")
         if name == "__class__":
             return Callable(cls, cls.dotted) if isinstance(cls, Class) and contents.exact else Unknown("class")
+        if isinstance(cls, Class) and answers_reads(cls, self.order(cls)):
+            return Unknown("attribute")
         found = contents.get(name)
         member = self.find_member(cls, name) if isinstance(cls, Class) else None
         if member is not None and isinstance(member[0], Callable) and isinstance(member[0].target, Wrapped):

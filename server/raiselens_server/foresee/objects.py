@@ -54,6 +54,7 @@ class Class:
     dataclass: bool | None = None
     """Whether a generated constructor was asked for; None for what is no dataclass."""
     volatile: bool | None = None
+    answers: bool | None = None
     stored: dict[str, tuple[Stored, ...] | None] = field(default_factory=dict)
 
     @property

@@ -53,6 +53,14 @@ def is_volatile(cls: Class, order: Iterable[Class | str]) -> bool:
     return cls.volatile
 
 
+def answers_reads(cls: Class, order: Iterable[Class | str]) -> bool:
+    """Whether a class of this MRO decides itself what reading an attribute of an instance gives."""
+    if cls.answers is None:
+        methods = (unit for base in order if isinstance(base, Class) for unit in _methods(base))
+        cls.answers = any(unit.name == "__getattribute__" and not _passes_on(unit) for unit in methods)
+    return cls.answers
+
+
 def _methods(cls: Class) -> Iterator[FunctionUnit]:
     for statement in flatten(cls.unit.block):
         if statement[0] == ir.FUNCTION:
