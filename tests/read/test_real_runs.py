@@ -74,7 +74,7 @@ def check(text: str, truth: Truth, runner: str, raiser: str) -> None:
     quoted = f"{primary.class_name}: {primary.message}" in truth.message
     assert quoted or (last(primary.class_name), primary.message.split("\n")[0].strip()) == (
         last(name),
-        message.split("\n")[0].strip(),
+        trimmed(message).split("\n")[0].strip(),
     )
     if not how.frames:
         return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from raiselens_server.error import Role
 from raiselens_server.read.fold import raised
+from raiselens_server.read.names import last_part
 from raiselens_server.read.roles import is_follower, passes_on
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def choose(units: list[Unit]) -> Choice | None:
     if not ranked:
         return None
     best = min(rank for rank, _ in ranked)
-    candidates = [unit for rank, unit in ranked if rank == best]
+    candidates = sorted((unit for rank, unit in ranked if rank == best), key=lambda unit: raised(unit).line)
     interrupted = next((unit for unit in candidates if raised(unit).interrupted), None)
     if interrupted is not None:
         return Choice(raised(interrupted), "it stopped the run; the others are failures of single tests")
@@ -52,7 +53,8 @@ def _rank(unit: Unit) -> int:
     if any(draft.embedded for draft in unit.errors):
         return 0
     if error.role is Role.SUMMARY:
-        return 3
+        # Which command failed says more than that a child did.
+        return 3 if last_part(error.class_name) == "CalledProcessError" else 4
     if error.native or error.logged:
         return 1
     return 2 if is_follower(error) else 0
