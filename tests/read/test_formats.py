@@ -83,3 +83,24 @@ def test_every_place_holds_what_was_read_there(name: str):
             rows[-1] = rows[-1][: frame.place.end_column - 1]
             rows[0] = rows[0][frame.place.column - 1 :]
             assert frame.file[:3] in "".join(rows).replace("\\\\", "\\")
+
+
+@pytest.mark.parametrize(
+    ("name", "sources"),
+    [
+        ("parametrized-class", ["scatter(out)", "raise TypeError("]),
+        ("pytest-fixture", ['return torch.empty(4, dtype="int32")']),
+        ("vscode-links", ["y = matmul(x, w)", "return a @ b"]),
+        ("colab-tail", None),
+        ("rich-wrapped", ["main()", 'raise ValueError("q must be contiguous")']),
+        ("loguru-values", ["main(cfg)", "scatter(pool, idx)"]),
+        ("carets-message-colon", None),
+    ],
+)
+def test_frames_carry_the_source_that_was_printed(name: str, sources: list[str] | None):
+    """An edit is offered only where the file still reads as it did: every format that prints source shows it."""
+    _, log, _ = split(CASES / f"{name}.txt")
+    frames = [frame for error in read_text(log).errors for frame in error.frames]
+    if sources is not None:
+        assert [frame.source for frame in frames] == sources
+    assert all(frame.source and frame.source in log for frame in frames)

@@ -7,7 +7,7 @@ line gives no number, the arrow does.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raiselens_server.error import Frame, Role
@@ -88,10 +88,12 @@ class IPythonUnit:
             self.frames.append(frame(line, file, number, function))
             self.unnumbered = number == 0
             return True
-        arrow = _ARROW.match(_LINKED.sub(r"\1", text.lstrip()[:1024])) if self.unnumbered else None
+        marked = _LINKED.sub(r"\1", text.lstrip()[:1024])
+        arrow = _ARROW.match(marked) if self.frames else None
         if arrow is not None:
             last = self.frames[-1]
-            self.frames[-1] = Frame(last.file, int(arrow.group(1)), last.function, last.place)
+            number = int(arrow.group(1)) if self.unnumbered else last.line
+            self.frames[-1] = replace(last, line=number, source=last.source or marked[arrow.end() :].strip())
             self.unnumbered = False
             return True
         if text[0] not in " \t-":

@@ -7,7 +7,7 @@ both stand above. The summary repeats what was reported; where nothing was, it i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raiselens_server.error import Frame, Role
@@ -37,6 +37,7 @@ _SINGLE = re.compile(
     r"(?P<name>[^\W\d][\w.]{0,160})\((?P<quote>['\"])(?P<message>[^\n]{0,1000})(?P=quote)\) \[single exception in \w{1,80}\]$"
 )
 _MAX_LINES = 50_000
+_LONGEST_SOURCE = 1_000
 
 
 @dataclass(slots=True)
@@ -49,11 +50,15 @@ class PytestUnit:
     frames: list[Frame] = field(default_factory=list)
     title: str = ""
     defined: str = ""
+    source: str = ""
+    """The line of source that pytest marked last."""
     block: list[Line] = field(default_factory=list)
     unraised: Draft | None = None
     """What the line above would be, if a link follows: an exception that was never raised has no `E`."""
     bare: bool = False
     """Whether the last error of the chain was one of those."""
+    awaiting: bool = False
+    """Whether the line above is a frame of the short style, so that its source comes next."""
     closed: bool = False
     lines: int = 0
 
@@ -108,10 +113,16 @@ class PytestUnit:
         if _ENTRY.match(text):
             self.defined = ""
             return True
+        if text[:5] == ">    ":
+            self.source = text[1:].strip()
+        elif text[:4] == "    " and self.frames and self.awaiting:
+            self.frames[-1] = replace(self.frames[-1], source=text.strip()[:_LONGEST_SOURCE])
+        self.awaiting = False
         found = _IN.match(text[:1024]) if ": in " in text else None
         if found is not None:
             self._add(line, found, found["function"].strip())
             self.defined = ""
+            self.awaiting = True
             return True
         if not self.defined:
             definition = _DEF.match(text)
@@ -146,7 +157,9 @@ class PytestUnit:
             self.closed = True
 
     def _add(self, line: Line, match: re.Match[str], function: str) -> None:
-        self.frames.append(frame(line, match["file"], int(match["line"]), function))
+        placed = frame(line, match["file"], int(match["line"]), function)
+        self.frames.append(replace(placed, source=self.source[:_LONGEST_SOURCE]))
+        self.source = ""
 
     def _end_block(self) -> None:
         """The `E` lines of one exception, with the indentation of its source taken off."""

@@ -6,7 +6,7 @@ The members of an exception group stand in boxes of their own, and their traceba
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raiselens_server.error import Frame, Role, Span
@@ -25,6 +25,9 @@ _NOWHERE = re.compile(r"in (<[^>\n]{1,200}>|\w{1,200}):(\d{1,7})$")
 _BROKEN = re.compile(r"at \d{1,6}:\d{1,6}:")
 _SIDES = "│|┃"
 _NOTE = "[NOTE] "
+_MARKED = re.compile(r"❱ {0,8}\d{1,7} (?:│ ?)?([^\n]{0,1000})")
+# What stands at the sides of a row, and a blank at least at the end of its source.
+_ROOM = 6
 _MAX_LINES = 20_000
 _MAX_PARAGRAPHS = 400
 _MAX_DEPTH = 40
@@ -145,11 +148,18 @@ class Chain:
         content = stripped[lead:]
         if content.startswith("❱"):
             self.source = content
+            self._mark(content)
         if not content or lead > 1 or content[0] in "❱│╭╰─":
             self.path = []
             return True
         self._path(inner.drop(lead).keep(len(content)))
         return True
+
+    def _mark(self, content: str) -> None:
+        """The source of the last frame, unless it fills its row and so may be broken."""
+        marked = _MARKED.match(content)
+        if marked and self.frames and not self.frames[-1].source and len(content) + _ROOM < self.width - self.column:
+            self.frames[-1] = replace(self.frames[-1], source=marked.group(1).strip().lstrip("│ "))
 
     def _path(self, line: Line) -> None:
         """A line that may be, or go on with, `path:line in function`."""
