@@ -19,6 +19,7 @@ help:
 	@echo 'make format   apply formatting and safe lint fixes'
 	@echo 'make bench    measured figures (see docs/benchmarks.md)'
 	@echo 'make bench-gpu  the scatter timed on a GPU (GPU_PYTHON=/path/to/python, one with torch and Triton)'
+	@echo 'make test-gpu   the scatter and verify tested on a GPU (GPU_PYTHON as above, with this project and pytest)'
 	@echo 'make sweep    check sglang and torch themselves; fails on what is not in docs/findings.md (ARGS=--all for more)'
 	@echo 'make nightly  the long runs: tests marked slow, property tests with more examples, the sweep of all libraries'
 	@echo 'make vsix     package the VS Code extension for this platform into dist/ (or TARGET=darwin-arm64, ...)'
@@ -72,6 +73,10 @@ bench: $(READY) $(SGLANG)/.complete
 GPU_PYTHON ?= $(PYTHON)
 bench-gpu:
 	@PYTHONPATH=kernel $(GPU_PYTHON) -m raiselens_kernel.scatter.bench $(ARGS)
+
+.PHONY: test-gpu
+test-gpu: $(SGLANG)/.complete
+	$(GPU_PYTHON) -m pytest tests/kernel/test_on_gpu.py tests/verify/test_on_gpu.py $(ARGS)
 
 sweep: $(READY) $(SGLANG)/.complete
 	@$(BIN)/python tools/sweep.py $(ARGS)

@@ -16,23 +16,27 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from raiselens_kernel.scatter.cases import Draw, ScatterInputs, check, draw, drawn, poisoned
+from raiselens_kernel.scatter.cases import Draw, ScatterInputs, all_cases, check, draw, poisoned
 from raiselens_kernel.scatter.launch import LaunchSettings, all_settings, launch_scatter_req_token_ids_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+def named(settings: LaunchSettings) -> str:
+    return f"{settings.tile} tokens a program{', a lane for each request' * settings.short}"
+
+
 def cases(seed: int) -> Iterator[tuple[str, str | None]]:
-    for settings in all_settings():
-        launch = functools.partial(launch_scatter_req_token_ids_kernel, settings=settings)
-        for case, inputs in drawn(seed=seed, device=torch.device("cpu"), large=False):
-            wrong = check(inputs, launch)
-            yield f"{case.name}, {settings.tile} tokens a program", None if wrong is None else str(wrong)
+    for case in all_cases(large=False):
+        for settings in all_settings():
+            inputs = case.make(draw(seed, case.name, torch.device("cpu")))
+            wrong = check(inputs, functools.partial(launch_scatter_req_token_ids_kernel, settings=settings))
+            yield f"{case.name}, {named(settings)}", None if wrong is None else str(wrong)
 
 
 def wild(seed: int) -> dict[str, int]:
-    return {f"{settings.tile} tokens a program": _changed_around(seed, settings) for settings in all_settings()}
+    return {named(settings): _changed_around(seed, settings) for settings in all_settings()}
 
 
 def _changed_around(seed: int, settings: LaunchSettings) -> int:

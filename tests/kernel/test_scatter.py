@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+from tests.kernel.interpreted import named
 
 from raiselens_kernel.scatter.cases import ScatterInputs, all_cases, compare, draw, drawn
 from raiselens_kernel.scatter.launch import all_settings, launch_settings
@@ -29,34 +30,39 @@ def test_kernel_equals_reference_on_every_element_of_every_case(interpreted: Int
     seed = fresh_seed()
     results = interpreted("cases", str(seed))
     assert results == {
-        f"{case.name}, {settings.tile} tokens a program": None
-        for settings in all_settings()
-        for case in all_cases(large=False)
+        f"{case.name}, {named(settings)}": None for settings in all_settings() for case in all_cases(large=False)
     }, f"seed {seed}"
 
 
 def test_offsets_and_rows_that_mean_nothing_write_nothing_outside_the_pool(interpreted: Interpreted):
     seed = fresh_seed()
     changed = interpreted("wild", str(seed))
-    assert changed == {f"{settings.tile} tokens a program": 0 for settings in all_settings()}, f"seed {seed}"
+    assert changed == {named(settings): 0 for settings in all_settings()}, f"seed {seed}"
 
 
 @pytest.mark.parametrize(
-    ("num_tokens", "num_requests", "tile"),
+    ("num_tokens", "num_requests", "expected"),
     [
-        (25, 1, 256),
-        (256, 256, 256),
-        (500_000, 256, 256),
-        ((1 << 20) - 1, 1, 256),
-        (1 << 20, 1, 512),
-        (16_000_000, 1_000_000, 512),
-        (496_000, 30_000, 128),
-        (1_000_000, 1_000_000, 128),
-        (4_000_000, 4_000_000, 128),
+        (25, 1, "64 tokens a program"),
+        (65_536, 256, "64 tokens a program"),
+        (65_537, 256, "256 tokens a program"),
+        ((1 << 20) - 1, 1, "256 tokens a program"),
+        (1 << 20, 1, "512 tokens a program"),
+        (16_000_000, 1_000_000, "512 tokens a program"),
+        (496_000, 30_000, "128 tokens a program"),
+        (4_000_000, 1_000_000, "128 tokens a program"),
+        (256, 256, "256 tokens a program, a lane for each request"),
+        (1_024, 256, "256 tokens a program, a lane for each request"),
+        (1_025, 256, "64 tokens a program"),
+        (1_000_000, 1_000_000, "64 tokens a program, a lane for each request"),
+        (131_072, 32_768, "64 tokens a program, a lane for each request"),
+        (131_073, 32_769, "128 tokens a program"),
     ],
 )
-def test_short_requests_get_small_tiles_and_many_tokens_large_ones(num_tokens: int, num_requests: int, tile: int):
-    assert launch_settings(num_tokens, num_requests).tile == tile
+def test_settings_follow_from_how_many_tokens_and_requests_there_are(num_tokens: int, num_requests: int, expected: str):
+    chosen = launch_settings(num_tokens, num_requests)
+    assert named(chosen) == expected
+    assert chosen in all_settings()
 
 
 def by_hand(inputs: ScatterInputs) -> torch.Tensor:
@@ -109,13 +115,14 @@ MUTANTS = {
     "rows counted from the end": ("base = row * row_step", "base = (num_rows - 1 - row) * row_step"),
     "a request's last token left out": ("(lane < high)", "(lane + 1 < high)"),
     "owner within a tile of many requests": ("first.to(tl.int32) <= spot", "first.to(tl.int32) < spot"),
-    "column stride forgotten": ("row0, num_rows, width, row_step, col_step)", "row0, num_rows, width, row_step, 1)"),
+    "column stride forgotten": ("base + lane * col_step", "base + lane"),
     "token stride forgotten": ("2 * lane * flat_stride", "2 * lane"),
-    "fourth request of a tile in the third's row": ("rows_stride, owner + 3", "rows_stride, owner + 2"),
-    "row kept over requests without tokens": (
-        "            row0 = _row(rows_ptr, rows_stride, owner, num_requests)\n",
-        "",
-    ),
+    "fourth request of a tile in the third's row": ("row3 = _row(batch, owner + 3)", "row3 = _row(batch, owner + 2)"),
+    "fourth request of all in the third's row": ("row3 = _row(batch, request + 3)", "row3 = _row(batch, request + 2)"),
+    "row kept over requests without tokens": ("                row0 = _row(batch, owner)\n", ""),
+    "a lane's second token taken from the first's place": ("(near + step)", "near"),
+    "more requests in a tile than lanes": ("tl.where(is_more, TILE, length)", "length"),
+    "a lane for each request begun a request late": ("request = owner + tl.arange", "request = owner + 1 + tl.arange"),
     "tokens written before the jump, not after it": ("(jumps > 0) & (begin1 >= end)", "jumps > 0"),
 }
 

@@ -97,7 +97,7 @@ def check(inputs: ScatterInputs, launch: Callable[..., None]) -> Mismatch | None
 def compare(got: torch.Tensor, expected: torch.Tensor) -> Mismatch | None:
     """The first element in which two pools differ, and how many do."""
     wrong = got != expected
-    count = int(wrong.sum())
+    count = int(torch.count_nonzero(wrong))
     if count == 0:
         return None
     row = int(wrong.any(dim=1).nonzero()[0])
@@ -180,9 +180,15 @@ def _mostly_empty(requests: int, filled: int, longest: int) -> Callable[[Draw], 
     return make
 
 
+def _short_and_one_long(source: Draw) -> ScatterInputs:
+    # Of one to nine tokens, which is one more than a lane writes, around a request that fills tiles alone.
+    lengths = [*source.integers(1, 10, 150).tolist(), 700, *[1] * 200]
+    return from_lengths(source, lengths)
+
+
 def _at_tile_edges(source: Draw) -> ScatterInputs:
     # Requests that end one before, at, and one after every power of two a tile may have.
-    lengths = [size + shift for size in (256, 512, 1024, 2048) for shift in (-1, 0, 1)]
+    lengths = [size + shift for size in (64, 128, 256, 512) for shift in (-1, 0, 1)]
     source.rng.shuffle(lengths)
     return from_lengths(source, lengths)
 
@@ -195,7 +201,7 @@ def _signs(source: Draw) -> ScatterInputs:
 
 
 def _strided_inputs(source: Draw) -> ScatterInputs:
-    plain = from_lengths(source, source.integers(0, 200, 30))
+    plain = from_lengths(source, source.integers(0, 100, 30))
 
     def spread(values: torch.Tensor, step: int) -> torch.Tensor:
         wide = source.integers(-9, -1, values.shape[0] * step)
@@ -226,7 +232,7 @@ def _pool_slice(source: Draw) -> ScatterInputs:
 
 def _unaligned(source: Draw) -> ScatterInputs:
     # Views that begin one element in: no pointer is a multiple of 16 bytes.
-    plain = from_lengths(source, source.integers(0, 400, 20))
+    plain = from_lengths(source, source.integers(0, 200, 15))
     rows, columns = plain.pool_out.shape
 
     def shifted(values: torch.Tensor) -> torch.Tensor:
@@ -261,19 +267,22 @@ _CASES: tuple[ScatterCase, ...] = (
     ScatterCase("no-tokens", _no_tokens),
     ScatterCase("no-requests", _no_requests),
     ScatterCase("no-columns", _no_columns),
-    ScatterCase("one-request", _lengths(5_003)),
-    ScatterCase("irregular", _uniform(37, 0, 300)),
+    ScatterCase("one-request", _lengths(2_003)),
+    ScatterCase("irregular", _uniform(25, 0, 200)),
     ScatterCase("empty-first-and-last", _lengths(0, 0, 17, 0, 600, 0, 0, 1, 0)),
     ScatterCase("tile-edges", _at_tile_edges),
-    ScatterCase("two-a-tile", _uniform(9, 900, 1_300)),
-    ScatterCase("lengths-of-one", _uniform(3_000, 1, 1)),
-    ScatterCase("batch-of-511", _uniform(511, 0, 20)),
-    ScatterCase("batch-of-512", _uniform(512, 0, 20)),
-    ScatterCase("batch-of-5000", _uniform(5_000, 0, 3)),
-    ScatterCase("mostly-empty", _mostly_empty(20_000, 15, 700)),
-    ScatterCase("clipped", _uniform(25, 0, 400, width=96)),
+    ScatterCase("two-a-tile", _uniform(9, 300, 500)),
+    ScatterCase("lengths-of-one", _uniform(1_000, 1, 1)),
+    ScatterCase("short-batch", _uniform(200, 0, 2)),
+    ScatterCase("short-clipped", _uniform(300, 0, 7, width=2)),
+    ScatterCase("short-and-one-long", _short_and_one_long),
+    ScatterCase("batch-of-511", _uniform(511, 0, 6)),
+    ScatterCase("batch-of-512", _uniform(512, 0, 6)),
+    ScatterCase("batch-of-5000", _uniform(5_000, 0, 1)),
+    ScatterCase("mostly-empty", _mostly_empty(20_000, 8, 700)),
+    ScatterCase("clipped", _uniform(15, 0, 300, width=96)),
     ScatterCase("clipped-to-one", _uniform(40, 0, 90, width=1)),
-    ScatterCase("skewed", _skewed(6_000, 30)),
+    ScatterCase("skewed", _skewed(3_000, 30)),
     ScatterCase("signs", _signs),
     ScatterCase("strided-inputs", _strided_inputs),
     ScatterCase("transposed-pool", _transposed_pool),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from raiselens_kernel.scatter.kernel import check_scatter_inputs_kernel
+from raiselens_kernel.scatter.check_kernel import check_scatter_inputs_kernel
 
 NAME = "kv-canary: scatter_req_token_ids"
 VIOLATIONS = ("start", "order", "end", "row outside", "row twice", "wide token")

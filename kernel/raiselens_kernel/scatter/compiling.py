@@ -13,7 +13,8 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from raiselens_kernel.scatter.kernel import check_scatter_inputs_kernel, scatter_req_token_ids_kernel
+from raiselens_kernel.scatter.check_kernel import check_scatter_inputs_kernel
+from raiselens_kernel.scatter.kernel import scatter_req_token_ids_kernel
 from raiselens_kernel.scatter.launch import all_settings
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _POINTERS = {
 }
 _STRIDES = ("col_step", "flat_stride", "offsets_stride", "rows_stride")
 _CHECK_TILE = {"TILE": 1024}
+_OVERLAPS_FROM = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Compiled:
 def compile_for(architecture: int) -> Compiled:
     """Compile every variant that the launcher may pick for one architecture (`90` for `sm_90`)."""
     target = f"sm_{architecture}"
-    for name, source, options in variants():
+    for name, source, options in variants(overlaps=architecture >= _OVERLAPS_FROM):
         try:
             kernel = triton.compile(source, target=GPUTarget("cuda", architecture, 32), options=options)
         except Exception as error:  # noqa: BLE001 -- whatever the compiler raises is the answer
@@ -55,10 +57,10 @@ def compile_for(architecture: int) -> Compiled:
     return Compiled(target, None)
 
 
-def variants() -> Iterator[tuple[str, ASTSource, dict[str, Any]]]:
+def variants(*, overlaps: bool) -> Iterator[tuple[str, ASTSource, dict[str, Any]]]:
     """Each variant's name, source and compile options."""
     for settings in all_settings():
-        constants = {"TILE": settings.tile, "PART": settings.part}
+        constants = {"TILE": settings.tile, "PART": settings.part, "SHORT": settings.short, "OVERLAP": overlaps}
         options = {"num_warps": settings.num_warps, "maxnreg": settings.max_registers}
         for contiguous, size_type in ((True, "i32"), (False, "i64")):
             name = f"tile {settings.tile}, {'contiguous' if contiguous else 'strided'}, {size_type} sizes"

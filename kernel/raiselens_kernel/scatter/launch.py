@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from dataclasses import dataclass
 
 import torch
+import triton.language as tl
+from triton.backends.nvidia.compiler import CUDAOptions
 
 from raiselens_kernel.scatter.checking import NAME, check_scatter_inputs
 from raiselens_kernel.scatter.kernel import scatter_req_token_ids_kernel
@@ -14,41 +17,60 @@ SGLANG_BATCH_BLOCK = 512
 """The bound on `bs + 1` that sglang's launcher has; pass it as `batch_block` to be refused where sglang refuses."""
 
 _NO_CONTEXT = contextlib.nullcontext()
+_ALONE: dict[str, bool] = {}
+_OVERLAPPED = {"launch_pdl": True}
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchSettings:
     """How the kernel is laid over the tokens: tokens a program, warps a program.
 
-    `part` tokens at a time search for their owners, in a tile of many requests. `max_registers` bounds the registers a
-    thread gets, so that more programs fit on a multiprocessor.
+    With `short` a program tries a lane for each request first. `part` tokens at a time search for their owners, in a
+    tile of many requests. `max_registers` bounds the registers a thread gets, so that more programs fit on a
+    multiprocessor. With `overlaps` programs are placed while the launch before still runs, where the device can do so;
+    they wait for what it writes.
     """
 
     tile: int
     part: int
     num_warps: int
     max_registers: int | None = None
+    short: bool = False
+    overlaps: bool = True
 
 
 # Few tokens do not fill a GPU: what counts is how soon one program is done.
-_FEW = LaunchSettings(tile=256, part=256, num_warps=2)
+_FEW = LaunchSettings(tile=64, part=64, num_warps=1)
+_SOME = LaunchSettings(tile=256, part=256, num_warps=2)
 # Many do: what counts is how many programs are under way at once, and one warp has no barriers to wait at.
 _MANY = LaunchSettings(tile=512, part=64, num_warps=1, max_registers=56)
 # Where every token searches, what it waits for is hidden by other programs only if there are many of them.
-_SHORT = LaunchSettings(tile=128, part=128, num_warps=1)
+_CROWDED = LaunchSettings(tile=128, part=128, num_warps=1)
+# A lane for each request; a batch that one program sees whole needs no search.
+_SHORT = LaunchSettings(tile=64, part=64, num_warps=1, short=True)
+_SHORT_BATCH = LaunchSettings(tile=256, part=256, num_warps=4, short=True)
+
+_FEW_UP_TO = 1 << 16
 _MANY_FROM = 1 << 20
+_SHORT_UP_TO = 1 << 17
 
 
 def launch_settings(num_tokens: int, num_requests: int) -> LaunchSettings:
     """The settings for this many tokens and requests; `docs/benchmarks.md` has the measurements behind them."""
+    # A lane writes the tokens of its request one after another: that is soon done, but each is a write of its own to
+    # memory, which is what counts once the GPU is full.
+    if num_tokens <= max(3 * num_requests // 2, min(4 * num_requests, _SHORT_UP_TO)):
+        return _SHORT_BATCH if num_requests <= _SHORT_BATCH.tile else _SHORT
+    if num_tokens <= _FEW_UP_TO:
+        return _FEW
     if num_tokens < _MANY_FROM:
-        return _SHORT if num_requests >= 1_024 and num_tokens < 128 * num_requests else _FEW
-    return _SHORT if num_tokens < 8 * num_requests else _MANY
+        return _CROWDED if num_requests >= 1_024 and num_tokens < 128 * num_requests else _SOME
+    return _CROWDED if num_tokens < 8 * num_requests else _MANY
 
 
 def all_settings() -> tuple[LaunchSettings, ...]:
     """Every answer `launch_settings` can give."""
-    return (_FEW, _MANY, _SHORT)
+    return (_FEW, _SOME, _MANY, _CROWDED, _SHORT, _SHORT_BATCH)
 
 
 def launch_scatter_req_token_ids_kernel(
@@ -86,6 +108,7 @@ def launch_scatter_req_token_ids_kernel(
     if num_tokens == 0 or num_requests == 0 or num_rows == 0 or width == 0:
         return
     chosen = settings or launch_settings(num_tokens, num_requests)
+    overlaps = chosen.overlaps and flat_in.is_cuda and can_overlap(flat_in.device.index)
     with _current(flat_in.device):
         scatter_req_token_ids_kernel[(-(-num_tokens // chosen.tile),)](
             pool_out,
@@ -103,8 +126,11 @@ def launch_scatter_req_token_ids_kernel(
             req_pool_indices.stride(0),
             TILE=chosen.tile,
             PART=chosen.part,
+            SHORT=chosen.short,
+            OVERLAP=overlaps,
             num_warps=chosen.num_warps,
             maxnreg=chosen.max_registers,
+            **_OVERLAPPED if overlaps else _ALONE,
         )
 
 
@@ -154,6 +180,13 @@ def _check_memory(
             f"{NAME} pool_out must not share memory between its elements, got shape {tuple(pool_out.shape)} "
             f"with strides {pool_out.stride()}"
         )
+
+
+@functools.cache
+def can_overlap(device_index: int) -> bool:
+    """Whether a launch there may be placed while the one before it still runs (programmatic dependent launch)."""
+    known = hasattr(tl.extra.cuda, "gdc_wait") and "launch_pdl" in CUDAOptions.__dataclass_fields__
+    return known and torch.version.hip is None and torch.cuda.get_device_capability(device_index) >= (9, 0)
 
 
 def _current(device: torch.device) -> contextlib.AbstractContextManager[object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import platform
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,7 +13,7 @@ import triton
 
 from raiselens_kernel.scatter.cases import ScatterInputs, check, draw
 from raiselens_kernel.scatter.checking import check_scatter_inputs
-from raiselens_kernel.scatter.launch import launch_scatter_req_token_ids_kernel
+from raiselens_kernel.scatter.launch import launch_scatter_req_token_ids_kernel, launch_settings
 from raiselens_kernel.scatter.reference import scatter_req_token_ids_reference
 from raiselens_kernel.scatter.rivals import (
     compiled_index_put,
@@ -48,15 +48,17 @@ class About:
 class Row:
     """One workload's times; `None` for what could not be run.
 
-    `given` is a kernel that is told each token's place. `empty` is a kernel that does nothing. Device times come from
-    CUDA events over graph replays, but for `reference` and `check`: they synchronise and so cannot be captured, and
-    theirs hold their host gaps too. `host` and `sglang_host` are what one call keeps the host busy.
+    `alone` is ours placed only once all before it is done, as the others are. `given` is a kernel that is told each
+    token's place. `empty` is a kernel that does nothing. Device times come from CUDA events over graph replays, but for
+    `reference` and `check`: they synchronise and so cannot be captured, and theirs hold their host gaps too. `host` and
+    `sglang_host` are what one call keeps the host busy.
     """
 
     name: str
     requests: int
     tokens: int
     ours: Microseconds
+    alone: Microseconds
     copy: Microseconds
     given: Microseconds | None
     empty: Microseconds
@@ -103,18 +105,21 @@ def _measure(workload: Workload, seed: int, *, sglang: Callable[..., Any] | None
         message = f"{workload.name}: {wrong}"
         raise AssertionError(message)
     ours = launches(inputs, launch_scatter_req_token_ids_kernel)
+    requests, tokens = int(inputs[0].req_pool_indices.shape[0]), int(inputs[0].flat_in.shape[0])
+    settings = replace(launch_settings(tokens, requests), overlaps=False)
+    alone = launches(inputs, functools.partial(launch_scatter_req_token_ids_kernel, settings=settings))
     copied = copies(inputs)
     empty = [empty_launch(inputs[0].pool_out)]
-    requests, tokens = int(inputs[0].req_pool_indices.shape[0]), int(inputs[0].flat_in.shape[0])
     clips = int((inputs[0].offsets[1:] - inputs[0].offsets[:-1]).max()) > int(inputs[0].pool_out.shape[1])
     given = [] if clips else [[functools.partial(put_at_places, one, place_of_each_token(one)) for one in inputs]]
-    ours_time, copy_time, empty_time, *given_time = device_times([ours, copied, empty, *given])
+    ours_time, alone_time, copy_time, empty_time, *given_time = device_times([ours, alone, copied, empty, *given])
     takes = requests <= _SGLANG_MOST_REQUESTS
     return Row(
         workload.name,
         requests,
         tokens,
         ours=ours_time,
+        alone=alone_time,
         copy=copy_time,
         given=given_time[0] if given_time else None,
         empty=empty_time,

@@ -1,0 +1,74 @@
+"""Findings of functions of sglang that need no model, verified on a real GPU, as `tests/cases/gpu` has them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CASES = Path(__file__).resolve().parents[1] / "cases" / "gpu"
+
+pytestmark = pytest.mark.sglang
+
+FORESEEN = {
+    "act_quant_transposed.py": (7, "AssertionError", "Input tensor must be contiguous"),
+    "scatter_int64_pool.py": (
+        10,
+        "TypeError",
+        "kv-canary: scatter_req_token_ids pool_out must be int32, got torch.int64",
+    ),
+    "slot_mapping_float32.py": (8, "AssertionError", ""),
+    "zero_pages_int8_pool.py": (10, "AssertionError", "expected uint8 pool, got torch.int8"),
+}
+
+
+def has_gpu() -> bool:
+    try:
+        import torch
+    except ImportError:
+        return False
+    return bool(torch.cuda.is_available())
+
+
+needs_gpu = pytest.mark.skipif(not has_gpu(), reason="no CUDA device here")
+
+
+def verified(name: str, sglang_root: Path, *words: str) -> tuple[int, dict[str, object]]:
+    place = f"{CASES / name}:{FORESEEN[name][0]}"
+    options = ["--python", sys.executable, "--extra-path", str(sglang_root), "--format", "json"]
+    process = subprocess.run(
+        [sys.executable, "-m", "raiselens_server.cli.main", "verify", place, *options, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    report = json.loads(process.stdout)
+    assert isinstance(report, dict)
+    return process.returncode, report
+
+
+def test_every_case_is_listed():
+    assert sorted(path.name for path in CASES.glob("*.py")) == sorted(FORESEEN)
+
+
+@needs_gpu
+@pytest.mark.parametrize("name", FORESEEN)
+def test_it_raises_as_foreseen_and_runs_once_repaired(name: str, sglang_root: Path):
+    code, report = verified(name, sglang_root, "--device", "cuda:0")
+    _, class_name, message = FORESEEN[name]
+    assert report["before"] == {"class": class_name, "message": message, "as_predicted": True}, report
+    after = report["after"]
+    assert isinstance(after, dict)
+    assert (code, after["ok"], after["mismatches"]) == (0, True, 0), report
+    assert report["device"]["kind"] == "cuda"  # type: ignore[index]
+    assert ("scatter" in name) == (report["scatter"] is not None)
+
+
+@needs_gpu
+def test_a_second_device_that_is_not_here_is_refused(sglang_root: Path):
+    code, report = verified("scatter_int64_pool.py", sglang_root, "--device", "cuda:0,cuda:99")
+    assert code == 2
+    assert "cuda:99 is not here: torch sees" in json.dumps(report)
