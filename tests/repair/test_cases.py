@@ -39,6 +39,7 @@ def test_with_a_repair_the_finding_is_gone(case: Case, tmp_path: Path) -> None:
     before = project.check(str(main)).errors
     first = first_error(project, main)
     repairs = repairs_for(project, first)
+    assert len({repair.title for repair in repairs}) == len(repairs)
     assert [repair.preferred for repair in repairs] == [i == 0 and repair.safe for i, repair in enumerate(repairs)]
     for repair in repairs:
         after = project.check_edited(str(main), repaired(project, repair)).errors

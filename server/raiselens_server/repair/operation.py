@@ -7,11 +7,13 @@ re-check decides. They change what is computed, so none is safe.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.error import RepairKind
 from raiselens_server.repair import dtype, place
 from raiselens_server.repair.locate import needs_parentheses
+from raiselens_server.repair.operands import all_operands, operands_of
 from raiselens_server.repair.proposal import Change, Proposal
 from raiselens_server.repair.shape import same_elements
 from raiselens_server.repair.subject import Subject, allocation
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from raiselens_server.foresee import Project
     from raiselens_server.foresee.report import Finding
+    from raiselens_server.repair.operands import Operand
     from raiselens_server.source.ir import Expr
     from raiselens_server.values.lattice import Value
 
@@ -39,22 +42,27 @@ def proposals(project: Project, finding: Finding) -> Iterator[Proposal]:
     node, frame = call.node, call.frame
     if node is None:
         return
-    is_own = finding.level == len(finding.raising.levels) - 1
-    is_method = is_own and (finding.raising.callee or "").startswith("torch.Tensor.")
-    operands = list(_operands(node, is_method=is_method))
+    operands = operands_of(finding)
     text = finding.raising.condition + " " + "".join(p for p in finding.raising.message if isinstance(p, str))
     lowered = text.lower()
-    shown = {id(expr): frame.module.text(frame.base + expr[1], frame.base + expr[2]) for expr in operands}
+    shown = {id(one): frame.module.text(frame.base + one.expr[1], frame.base + one.expr[2]) for one in operands}
+    alike = Counter(shown.values())
     # What the message names is what it is about.
-    operands.sort(key=lambda expr: shown[id(expr)].lower() not in lowered)
+    operands.sort(key=lambda one: shown[id(one)].lower() not in lowered)
+
+    def changed(one: Operand, suffix: str, kind: RepairKind) -> Proposal:
+        return _suffix(finding, one.expr, suffix, kind, one.place if alike[shown[id(one)]] > 1 else "")
+
     if "dtype" in lowered or "type" in lowered or "long" in lowered or "scalar" in lowered:
-        for expr in operands:
+        for one in operands:
             for other in operands:
-                if other is not expr and other[0] in {ir.NAME, ir.ATTRIBUTE, ir.SUBSCRIPT}:
-                    yield _suffix(finding, expr, f".to({shown[id(other)]}.dtype)", RepairKind.CAST_AT_CALL)
-        for expr in operands:
-            for suffix in _DTYPE_SUFFIXES:
-                yield _suffix(finding, expr, suffix, RepairKind.CAST_AT_CALL)
+                if other is not one and other.expr[0] in {ir.NAME, ir.ATTRIBUTE, ir.SUBSCRIPT}:
+                    yield changed(one, f".to({shown[id(other)]}.dtype)", RepairKind.CAST_AT_CALL)
+        # Where two dtypes must be one, an integer would only lose what the other operand has.
+        suffixes = (".float()",) if finding.raising.condition.count(".dtype") > 1 else _DTYPE_SUFFIXES
+        for one in operands:
+            for suffix in suffixes:
+                yield changed(one, suffix, RepairKind.CAST_AT_CALL)
     if "view" in lowered or "stride" in lowered or "contiguous" in lowered:
         if node[0] == ir.CALL and node[3][0] == ir.ATTRIBUTE and node[3][4] == "view":
             start = frame.base + node[3][2] - len("view")
@@ -63,26 +71,26 @@ def proposals(project: Project, finding: Finding) -> Iterator[Proposal]:
                 RepairKind.RESHAPE,
                 (Change(frame.module, start, start + len("view"), "reshape"),),
             )
-        for expr in operands:
-            yield _suffix(finding, expr, ".contiguous()", RepairKind.CONTIGUOUS)
+        for one in operands:
+            yield changed(one, ".contiguous()", RepairKind.CONTIGUOUS)
     if "device" in lowered:
-        for expr in operands:
+        for one in operands:
             for other in operands:
-                if other is not expr and other[0] in {ir.NAME, ir.ATTRIBUTE}:
-                    yield _suffix(finding, expr, f".to({shown[id(other)]}.device)", RepairKind.MOVE_DEVICE)
+                if other is not one and other.expr[0] in {ir.NAME, ir.ATTRIBUTE}:
+                    yield changed(one, f".to({shown[id(other)]}.device)", RepairKind.MOVE_DEVICE)
     if "requires grad" in lowered:
-        for expr in operands:
-            yield _suffix(finding, expr, ".detach()", RepairKind.CHANGE_ARGUMENT)
+        for one in operands:
+            yield changed(one, ".detach()", RepairKind.CHANGE_ARGUMENT)
     if node[0] == ir.CALL:
         yield from _literals(finding, node, lowered)
     if "shape" in lowered or "size" in lowered or "dim" in lowered:
-        for expr in operands:
+        for one in operands:
             for other in operands:
-                if other is not expr and _differ_in_ones(_value(finding, expr), _value(finding, other)):
-                    yield _suffix(finding, expr, f".view_as({shown[id(other)]})", RepairKind.RESHAPE)
-        for expr in reversed(operands):
-            yield _suffix(finding, expr, ".t()", RepairKind.RESHAPE)
-            yield _suffix(finding, expr, ".unsqueeze(0)", RepairKind.RESHAPE)
+                if other is not one and _differ_in_ones(_value(finding, one.expr), _value(finding, other.expr)):
+                    yield changed(one, f".view_as({shown[id(other)]})", RepairKind.RESHAPE)
+        for one in reversed(operands):
+            yield changed(one, ".t()", RepairKind.RESHAPE)
+            yield changed(one, ".unsqueeze(0)", RepairKind.RESHAPE)
 
 
 def _of_target(project: Project, finding: Finding) -> Iterator[Proposal]:
@@ -100,7 +108,7 @@ def _of_target(project: Project, finding: Finding) -> Iterator[Proposal]:
             if source is not None:
                 yield from dtype.at_allocation(subject, source, dtypes.only(value.dtypes), dtypes.LEGACY[made[1]])
     if "meta tensor" in text and finding.call.node is not None:
-        for receiver in _operands(finding.call.node, is_method=True):
+        for receiver in (one.expr for one in all_operands(finding.call.node, is_method=True)):
             value = _value(finding, receiver)
             if isinstance(value, Tensor):
                 subject = Subject(receiver[3], value, frame.module, frame.base, None, receiver)
@@ -139,34 +147,12 @@ def _differ_in_ones(ours: Value | None, theirs: Value | None) -> bool:
     return same_elements(ours.shape, theirs.shape)
 
 
-def _suffix(finding: Finding, expr: Expr, suffix: str, kind: RepairKind) -> Proposal:
+def _suffix(finding: Finding, expr: Expr, suffix: str, kind: RepairKind, place_of: str) -> Proposal:
     frame = finding.call.frame
     start, end = frame.base + expr[1], frame.base + expr[2]
     text = frame.module.text(start, end)
     if needs_parentheses(expr):
         text = f"({text})"
     short = text if len(text) <= 40 else text[:37] + "…"
-    return Proposal(
-        f"Pass `{short}{suffix}`", kind, (Change(frame.module, start, end, f"{text}{suffix}"),), doubtful=True
-    )
-
-
-def _operands(node: Expr, *, is_method: bool) -> Iterator[Expr]:
-    """The operands that may be tensors: arguments (items of a list too), the receiver of a method last."""
-    match node[0]:
-        case ir.CALL:
-            for argument in (*node[4], *(value for _, value in node[5])):
-                if argument[0] in {ir.TUPLE, ir.LIST}:
-                    yield from (item for item in argument[3] if item[0] not in {ir.CONST, ir.STAR})
-                elif argument[0] not in {ir.CONST, ir.STAR, ir.LAMBDA}:
-                    yield argument
-            if is_method and node[3][0] == ir.ATTRIBUTE:
-                yield node[3][3]
-        case ir.BINARY:
-            yield node[5]
-            yield node[4]
-        case ir.SUBSCRIPT:
-            yield node[4]
-            yield node[3]
-        case _:
-            return
+    title = f"Pass `{short}{suffix}`" + (f" {place_of}" if place_of else "")
+    return Proposal(title, kind, (Change(frame.module, start, end, f"{text}{suffix}"),), doubtful=True)

@@ -10,7 +10,7 @@ are asked for by name), and an unknown size is at least 1 (torch skips many chec
 from __future__ import annotations
 
 from raiselens_server.values.ops.attributes import attribute
-from raiselens_server.values.ops.dispatch import call, knows
+from raiselens_server.values.ops.dispatch import call, knows, parameters
 from raiselens_server.values.ops.operators import augmented, binary, unary
 from raiselens_server.values.ops.outcome import NO_RULE, Ambient, NoRule, Outcome, Raise, Result
 from raiselens_server.values.ops.storing import setitem
@@ -29,6 +29,7 @@ __all__ = [
     "call",
     "getitem",
     "knows",
+    "parameters",
     "setitem",
     "unary",
 ]

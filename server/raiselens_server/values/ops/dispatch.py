@@ -33,7 +33,7 @@ from raiselens_server.values.ops import (
     writing,
 )
 from raiselens_server.values.ops.outcome import NO_RULE, Ambient, Outcome
-from raiselens_server.values.ops.table import Entry, entries, run
+from raiselens_server.values.ops.table import Entry, entries, positional, run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,6 +75,12 @@ def call(name: str, args: Sequence[Value], kwargs: Mapping[str, Value], ambient:
     """Call the operation `name`; a method takes its tensor as the first argument."""
     entry = TABLE.get(name)
     return NO_RULE if entry is None or ambient.overridden else run(entry, args, kwargs, ambient)
+
+
+def parameters(name: str) -> tuple[str, ...]:
+    """What may be given to the operation by position, in order; nothing where there is no rule for `name`."""
+    entry = TABLE.get(name)
+    return () if entry is None else positional(entry)
 
 
 def knows(name: str) -> bool:

@@ -135,6 +135,11 @@ def _parsed(signature: str) -> _Signature:
     return _Signature(tuple(positional), variadic, frozenset(keywords), tuple(required), tuple(tensors))
 
 
+def positional(entry: Entry) -> tuple[str, ...]:
+    """The parameters that take an argument by position."""
+    return _parsed(entry.signature or "").positional
+
+
 def bind(entry: Entry, args: Sequence[Value], kwargs: Mapping[str, Value]) -> dict[str, Value] | None:
     """The arguments by parameter; None where they do not fit the signature."""
     signature = _parsed(entry.signature or "")
