@@ -115,7 +115,10 @@ MUTANTS = {
     "rows counted from the end": ("base = row * row_step", "base = (num_rows - 1 - row) * row_step"),
     "a request's last token left out": ("(lane < high)", "(lane + 1 < high)"),
     "owner within a tile of many requests": ("first.to(tl.int32) <= spot", "first.to(tl.int32) < spot"),
-    "column stride forgotten": ("base + lane * col_step", "base + lane"),
+    "column stride forgotten": (
+        "row_step, col_step = pool\n    lane",
+        "row_step, _ = pool\n    col_step = 1\n    lane",
+    ),
     "token stride forgotten": ("2 * lane * flat_stride", "2 * lane"),
     "fourth request of a tile in the third's row": ("row3 = _row(batch, owner + 3)", "row3 = _row(batch, owner + 2)"),
     "fourth request of all in the third's row": ("row3 = _row(batch, request + 3)", "row3 = _row(batch, request + 2)"),
