@@ -9,9 +9,16 @@ from pathlib import Path
 
 import pytest
 
-CASES = Path(__file__).resolve().parents[1] / "cases" / "gpu"
+from raiselens_server.verify import (
+    Call,
+    FindingTarget,
+    Predicted,
+    VerifyReport,
+    VerifyRequest,
+    run_verify,
+)
 
-pytestmark = pytest.mark.sglang
+CASES = Path(__file__).resolve().parents[1] / "cases" / "gpu"
 
 FORESEEN = {
     "act_quant_transposed.py": (7, "AssertionError", "Input tensor must be contiguous"),
@@ -55,6 +62,7 @@ def test_every_case_is_listed():
 
 
 @needs_gpu
+@pytest.mark.sglang
 @pytest.mark.parametrize("name", FORESEEN)
 def test_it_raises_as_foreseen_and_runs_once_repaired(name: str, sglang_root: Path):
     code, report = verified(name, sglang_root, "--device", "cuda:0")
@@ -67,7 +75,53 @@ def test_it_raises_as_foreseen_and_runs_once_repaired(name: str, sglang_root: Pa
     assert ("scatter" in name) == (report["scatter"] is not None)
 
 
+LIBRARY = """
+import torch
+
+def refuse(x):
+    if x.dtype != torch.float32:
+        raise TypeError(f"x must be float32, got {x.dtype}")
+
+def fault(x):
+    refuse(x)
+    x[torch.full((1,), 1 << 30, device=x.device)] = 1
+
+def greedy(x):
+    refuse(x)
+    torch.empty(1 << 50, dtype=torch.int8, device=x.device)
+"""
+
+
 @needs_gpu
+@pytest.mark.parametrize(
+    ("function", "worst"),
+    [("fault", "CUDA error: device-side assert triggered"), ("greedy", "OutOfMemoryError: CUDA out of memory")],
+)
+def test_a_repaired_call_that_fails_on_the_gpu_is_no_success(tmp_path: Path, function: str, worst: str):
+    (tmp_path / "lib.py").write_text(LIBRARY, encoding="utf-8")
+    call = Call(
+        ("import torch", f"from lib import {function}"),
+        (),
+        f"x = torch.zeros(4, dtype=torch.int64, device='cuda')\n{function}(x)\n",
+        f"x = torch.zeros(4, dtype=torch.float32, device='cuda')\n{function}(x)\n",
+    )
+    predicted = Predicted("TypeError", "x must be float32, got torch.int64")
+    request = VerifyRequest(
+        FindingTarget(f"lib.{function}", predicted, call, "Allocate it as float32"),
+        devices=("cuda:0",),
+        extra_paths=(str(tmp_path),),
+    )
+    report = run_verify(request, interpreter=sys.executable)
+    assert isinstance(report, VerifyReport), report
+    assert report.before is not None
+    assert report.before.as_predicted
+    assert report.after is not None
+    assert (report.exit_code, report.after.ok) == (1, False)
+    assert worst in (report.after.worst or "")
+
+
+@needs_gpu
+@pytest.mark.sglang
 def test_a_second_device_that_is_not_here_is_refused(sglang_root: Path):
     code, report = verified("scatter_int64_pool.py", sglang_root, "--device", "cuda:0,cuda:99")
     assert code == 2

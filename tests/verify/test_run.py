@@ -584,3 +584,27 @@ def test_a_server_that_is_killed_leaves_nothing_running(library: Path, tmp_path:
             time.sleep(0.05)
         process.kill()
     assert gone(int(pid.read_text(encoding="utf-8")))
+
+
+@needs_torch
+def test_several_devices_share_the_cases_one_process_each(monkeypatch: pytest.MonkeyPatch):
+    from raiselens_kernel import verify
+    from raiselens_kernel.processes import Answered, Died
+
+    started: list[tuple[str, int, int]] = []
+    outcomes = [
+        Answered({"after": {"ok": True, "cases": 12, "mismatches": 0, "worst": None}}),
+        Answered({"after": {"ok": False, "cases": 11, "mismatches": 1, "worst": "signs: 3 wrong"}}),
+        Died("scatter-after was killed by SIGSEGV"),
+    ]
+
+    class Started:
+        def __init__(self, name: str, request: dict[str, int], *, device: str, interpreted: bool) -> None:
+            assert (name, interpreted) == ("scatter-after", False)
+            started.append((device, request["share"], request["of"]))
+            self.result = iter([outcomes[request["share"]]]).__next__
+
+    monkeypatch.setattr(verify, "start", Started)
+    total = verify._scatter_cases({}, ["cuda:0", "cuda:1", "cuda:3"])
+    assert started == [("cuda:0", 0, 3), ("cuda:1", 1, 3), ("cuda:3", 2, 3)]
+    assert total == {"ok": False, "cases": 23, "mismatches": 2, "compared": True, "worst": "signs: 3 wrong"}

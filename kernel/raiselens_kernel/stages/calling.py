@@ -12,6 +12,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from raiselens_kernel.facts import numbers_for, scatter_given
 from raiselens_kernel.messages import printed_class, same_class, same_message
 from raiselens_kernel.programs import Program, UnbuildableError, devices_named, guesses, program
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _GPU_WORDS = ("cuda", "nvidia", "gpu", "driver", "triton")
 _ANY_TEXT = 500
+_FAULT = "CUDA error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,8 @@ def _before_and_after(request: dict[str, Any], watched: Watched | None) -> dict[
         answer = {"before": _before(raised, target), "programs": {"before": text.text}}
         if call["after"] is None:
             return answer
+        if _FAULT in raised.message:
+            return {**answer, "notes": ["the repaired call was not run: the GPU takes no more work in this process"]}
         repaired = program(call, call["after"], guess, device=device, title=f"Runs, once repaired: {target['repair']}")
         answer["programs"]["after"] = repaired.text
         outcome = _executed(repaired, device, watched)
@@ -172,6 +177,9 @@ def _executed(written: Program, device: str, watched: Watched | None = None) -> 
             imported = True
             # The body has the flags of this module: its annotations are not evaluated either.
             exec(compile(written.body, "<program>", "exec"), namespace)  # noqa: S102 -- it is what was asked for
+            # What a kernel did wrong is raised by whatever waits for it.
+            if device != "cpu":
+                torch.cuda.synchronize()
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 -- what it raises is the answer
