@@ -264,6 +264,7 @@ def _beyond_31_bits(source: Draw) -> ScatterInputs:
 _CASES: tuple[ScatterCase, ...] = (
     ScatterCase("one-token", _lengths(1)),
     ScatterCase("tiny", _lengths(3, 1, 2)),
+    ScatterCase("four-requests", _lengths(70, 5, 9, 40)),
     ScatterCase("no-tokens", _no_tokens),
     ScatterCase("no-requests", _no_requests),
     ScatterCase("no-columns", _no_columns),
