@@ -94,10 +94,10 @@ def greedy(x):
 
 @needs_gpu
 @pytest.mark.parametrize(
-    ("function", "worst"),
-    [("fault", "CUDA error: device-side assert triggered"), ("greedy", "OutOfMemoryError: CUDA out of memory")],
+    ("function", "raised"),
+    [("fault", "CUDA error"), ("greedy", "out of memory")],
 )
-def test_a_repaired_call_that_fails_on_the_gpu_is_no_success(tmp_path: Path, function: str, worst: str):
+def test_a_repaired_call_that_fails_on_the_gpu_is_no_success(tmp_path: Path, function: str, raised: str):
     (tmp_path / "lib.py").write_text(LIBRARY, encoding="utf-8")
     call = Call(
         ("import torch", f"from lib import {function}"),
@@ -115,9 +115,10 @@ def test_a_repaired_call_that_fails_on_the_gpu_is_no_success(tmp_path: Path, fun
     assert isinstance(report, VerifyReport), report
     assert report.before is not None
     assert report.before.as_predicted
-    assert report.after is not None
-    assert (report.exit_code, report.after.ok) == (1, False)
-    assert worst in (report.after.worst or "")
+    assert report.after is None
+    assert [
+        note for note in report.notes if note.startswith("the repaired call was not shown to run") and raised in note
+    ]
 
 
 @needs_gpu

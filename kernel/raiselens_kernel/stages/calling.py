@@ -120,7 +120,7 @@ def _before_and_after(request: dict[str, Any], watched: Watched | None) -> dict[
         unlike = unlike or (answer, outcome)
     if unlike is not None:
         answer, outcome = unlike
-        note = f"the repaired call was not shown to run: with made-up values it raised {outcome}"
+        note = f"the repaired call was not shown to run: with made-up values it raised {str(outcome).partition(chr(10))[0]}"
         return {**answer, "notes": [note[:_ANY_TEXT]]}
     if first is None:
         raise UnbuildableError("no call could be made from what is known")
