@@ -94,7 +94,7 @@ def _maps(maps: tuple[str, ...]) -> dict[str, str]:
         there, equals, here = pair.partition("=")
         if not equals or not there:
             raise click.UsageError(f"--map {pair}: must be FROM=TO")
-        found[there] = here
+        found[there] = str(Path(here).absolute()) if here else ""
     return found
 
 
