@@ -1,15 +1,19 @@
 """Run in a process of its own with TRITON_INTERPRET set: launches the kernel and prints what came out as JSON.
 
-`interpreted.py cases SEED`: for every case, under every launch setting, the mismatch, or null. `interpreted.py
-first-wrong SEED`: the name of the first case that is wrong, or null. `interpreted.py wild SEED`: for every launch
-setting how many elements around the pool were changed by launches whose offsets and rows mean nothing. `interpreted.py calls`: for each call on stdin, given as `[{parameter: shape},
-batch_block]`, its error or null. `interpreted.py checks`: for each `[flat_in, offsets, req_pool_indices, rows]` on
-stdin, what the checked mode says of it, or null.
+`interpreted.py cases SEED`: for every case, under every launch setting, the mismatch, or null.
+`interpreted.py some SEED`: the first few of them.
+`interpreted.py first-wrong SEED`: the name of the first case that is wrong, or null.
+`interpreted.py wild SEED`: for every launch setting how many elements around the pool were changed by launches whose
+offsets and rows mean nothing.
+`interpreted.py calls`: for each call on stdin, given as `[{parameter: shape}, batch_block]`, its error or null.
+`interpreted.py checks`: for each `[flat_in, offsets, req_pool_indices, rows]` on stdin, what the checked mode says of it,
+or null.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import sys
 from typing import TYPE_CHECKING
@@ -21,6 +25,9 @@ from raiselens_kernel.scatter.launch import LaunchSettings, all_settings, launch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+SOME = 60
+"""Ten cases under six settings."""
 
 
 def named(settings: LaunchSettings) -> str:
@@ -103,6 +110,8 @@ def main() -> None:
             answer: object = dict(cases(int(seed)))
         case ["first-wrong", seed]:
             answer = next((name for name, wrong in cases(int(seed)) if wrong), None)
+        case ["some", seed]:
+            answer = dict(itertools.islice(cases(int(seed)), SOME))
         case ["wild", seed]:
             answer = wild(int(seed))
         case ["checks"]:
