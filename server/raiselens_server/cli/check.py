@@ -79,9 +79,11 @@ def command(
     unknown = _unknown_rules(plan, outcomes, flags["select"])
     report = Report(plan, outcomes, repaired, diff=diff, statistics=statistics, seconds=time.perf_counter() - began)
     problems = _tell_problems(plan, outcomes, [] if repaired is None else repaired.errors)
-    print_report(report, form, emit=emit, print_json=print_json)
     for rule in unknown:
         tell(f"raiselens check: --select {rule}: no record and no guard here has this rule; `*` stands for any text")
+    if form != "text" or report.findings or not unknown:
+        # That nothing was found says nothing where nothing could be.
+        print_report(report, form, emit=emit, print_json=print_json)
     if problems or unknown:
         return 2
     return 1 if report.findings else 0

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 PYTHONS_OWN: Final = frozenset(
     {
         *("call-missing-argument", "call-unexpected-argument", "call-too-many-arguments", "call-repeated-argument"),
-        *("unpack-too-many", "unpack-not-enough", "none-attribute", "none-call", "index-out-of-range", "reraise"),
+        *("unpack-too-many", "unpack-not-enough", "index-out-of-range", "reraise"),
+        *("none-attribute", "none-call", "none-iterate", "none-subscript", "none-unpack"),
         UNUSED_IGNORE,
     }
 )
@@ -41,7 +42,7 @@ def unknown_rules(names: Iterable[str], plan: Plan, catalog: Catalog) -> list[st
     doubtful = [
         name
         for name in names
-        if not any(mark in name for mark in "*?[")
+        if not any(mark in name for mark in "*?")
         and name not in PYTHONS_OWN
         and not name.startswith(_OPERATIONS)
         and catalog.get(name) is None
