@@ -355,8 +355,22 @@ class Builtins(Attributes):
                     self.escape(each)
         return lattice.NONE
 
+    def _builtin_eval(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value | None:
+        """Text that no interpreter takes is refused before it runs; what other text does is not known."""
+        mode = args[2] if len(args) > 2 else kw.get("mode", Const("eval"))
+        if args and isinstance(mode, Const) and mode.value in {"eval", "exec"}:
+            self._refuse_source(args[0], mode.value, frame)
+        return None
+
+    def _refuse_source(self, text: Value, mode: str, frame: Frame) -> None:
+        error = strings.syntax_error(text, mode)
+        if error is not None:
+            self.refused(error, frame)
+
     def _builtin_exec(self, args: list[Value], kw: dict[str, Value], frame: Frame) -> Value:
         """What runs text, or hands out the scope itself, may bind any name of it."""
+        if args:
+            self._refuse_source(args[0], "exec", frame)
         live = self.live.get(frame.module.path)
         for scope in (frame, *((live,) if live is not None else ())):
             for name, value in scope.variables.items():
@@ -434,7 +448,7 @@ class Builtins(Attributes):
 
     # Methods of builtin types
 
-    _builtins: dict[str, Handler[[Any, list[Value], dict[str, Value], Frame], Value]] = {  # noqa: RUF012 a constant table
+    _builtins: dict[str, Handler[[Any, list[Value], dict[str, Value], Frame], Value | None]] = {  # noqa: RUF012 a constant table
         "isinstance": lambda self, *args: self._builtin_isinstance(*args),
         "type": lambda self, *args: self._builtin_type(*args),
         "int": _builtin_int,
@@ -468,6 +482,8 @@ class Builtins(Attributes):
         "hasattr": _builtin_hasattr,
         "setattr": _builtin_setattr,
         "callable": _builtin_callable,
+        "eval": _builtin_eval,
+        "compile": _builtin_eval,
         "exec": _builtin_exec,
         "globals": _builtin_exec,
         "print": _builtin_print,

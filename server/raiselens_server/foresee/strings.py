@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 from typing import TYPE_CHECKING, Final
 
 from raiselens_server.values import dims, dtypes
@@ -13,7 +15,24 @@ if TYPE_CHECKING:
 
 Parts = tuple["str | HolePart", ...]
 
+_LONGEST_SOURCE: Final = 1000
 _WIDE: Final = re.compile(r"\d{4}")
+
+
+def syntax_error(value: Value, mode: str) -> SyntaxError | None:
+    """Why Python does not take a text as source; None where it does, or where that is not known."""
+    text = value.value if isinstance(value, Const) else None
+    if not isinstance(text, str) or len(text) > _LONGEST_SOURCE:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text.lstrip(" \t"), mode=mode)
+    except SyntaxError as error:
+        return error
+    except (ValueError, RecursionError, MemoryError):
+        return None
+    return None
 
 
 def hole(source: str) -> Parts:
