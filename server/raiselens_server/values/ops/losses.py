@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _INEXACT: Final = ANY_FLOATING | COMPLEX
 _REDUCTIONS: Final = ("none", "mean", "sum")
+_DIVERGENCE: Final = "target first"
+"""How `kl_div` hands its operands on, which no other loss does."""
 _CLASS_TARGETS: Final = frozenset({"int64", "uint8"})
 
 
@@ -32,9 +34,12 @@ def _reduction(b: Bound) -> str | Raise | None:
         return "mean"
     if not isinstance(value, Const) or not isinstance(value.value, str):
         return None
+    if value.value == "elementwise_mean" or (value.value == "batchmean" and b.data == _DIVERGENCE):
+        # An old name of the mean, still taken; and a mean that only the divergence has.
+        return "mean"
     if value.value not in _REDUCTIONS:
         text = f"{value.value} is not a valid value for reduction"
-        return error("ValueError", "reduction", "reduction in ('none', 'mean', 'sum')", text)
+        return error("ValueError", "reduction", f"reduction in {_REDUCTIONS}", text)
     return value.value
 
 
@@ -176,7 +181,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("f", "mse_loss l1_loss", f":Tinput :Ttarget {_OLD} weight?", _pointwise, "input first"),
     ("f", "smooth_l1_loss", f":Tinput :Ttarget {_OLD} beta?", _pointwise, "input first"),
     ("f", "huber_loss", ":Tinput :Ttarget reduction? delta? weight?", _pointwise, "input first"),
-    ("f", "kl_div", f":Tinput :Ttarget {_OLD} log_target?", _pointwise, "target first"),
+    ("f", "kl_div", f":Tinput :Ttarget {_OLD} log_target?", _pointwise, _DIVERGENCE),
     ("f", "binary_cross_entropy", f":Tinput :Ttarget weight? {_OLD}", _binary_cross_entropy, "plain"),
     (
         "f",
