@@ -204,6 +204,7 @@ class Calls(Running):
                 return self.over_options(options, lambda option: self.apply(option, arguments, frame, expr), frame)
             case _:
                 self.escape(function)
+                self.may_be_changed((*arguments.positional, *(value for _, value in arguments.keywords)), frame)
                 return self.not_followed(arguments, "unknown-callee", frame)
 
     def not_followed(self, arguments: Arguments, cause: str, frame: Frame | None = None) -> Value:

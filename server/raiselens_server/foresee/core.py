@@ -92,6 +92,8 @@ class Core(Parts):
         self.deep = False
         self.changed_tensors: list[Tensor] = []
         """What the tensors were that changed in place, in the order in which they did."""
+        self.at_large = False
+        """Whether code that is not followed was handed a function that may change tensors in place."""
         self.checked: Module | None = None
         self.seen: set[tuple[int, int]] = set()
         """Where the calls of the checked module stand that the run came by."""

@@ -80,14 +80,22 @@ class Mutation(Core):
 
     def may_change(self, functions: Iterable[Value], values: Iterable[Value], frame: Frame) -> None:
         """Code that is not followed may call `functions`, on `values` and on what they close over."""
+        values = tuple(values)
         called = [function for function in functions if isinstance(function, Callable | Named)]
-        if not called:
-            return
+        # What it is handed it may also give back, wrapped.
+        self.at_large = self.at_large or any(map(_may_change, values))
+        if any(map(_may_change, called)):
+            self._change_all((*values, *called), frame)
+
+    def may_be_changed(self, values: Iterable[Value], frame: Frame) -> None:
+        """A callable that nobody knows is called on `values`: it may be one that was handed over before."""
+        if self.at_large:
+            self._change_all(values, frame)
+
+    def _change_all(self, values: Iterable[Value], frame: Frame) -> None:
         seen: set[int] = set()
-        within = [tensor for value in (*values, *called) for tensor in self._tensors_in(value, seen)]
-        if within and any(map(_may_change, called)):
-            for tensor in within:
-                self.change_tensor(tensor, Unknown("in-place"), frame)
+        for tensor in [tensor for value in values for tensor in self._tensors_in(value, seen)]:
+            self.change_tensor(tensor, Unknown("in-place"), frame)
 
     def _tensors_in(self, value: Value, seen: set[int]) -> Iterator[Tensor]:
         match value:

@@ -91,6 +91,10 @@ class Parts:
         """Forget in variables kept from before what has changed in place."""
         raise NotImplementedError
 
+    def may_be_changed(self, values: Iterable[Value], frame: Frame) -> None:
+        """A callable that nobody knows is called on `values`."""
+        raise NotImplementedError
+
     def may_change(self, functions: Iterable[Value], values: Iterable[Value], frame: Frame) -> None:
         """Code that is not followed may call `functions` on `values`."""
         raise NotImplementedError

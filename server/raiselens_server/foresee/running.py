@@ -96,7 +96,7 @@ class Running(Core):
     def _remember(self, key: tuple[str, object], inner: Frame, frame: Frame) -> Result:
         self.scopes.results[key] = BUSY
         unsure, frame.unsure = frame.unsure, False
-        changed = len(self.changed_tensors)
+        changed = len(self.changed_tensors), self.at_large
         before, self.visited = self.visited, set()
         if inner.function is not None:
             self.note_visited(inner.function, frame)
@@ -110,7 +110,7 @@ class Running(Core):
             before |= visited
         result = Result(value, frame.unsure, frozenset(visited))
         frame.unsure = frame.unsure or unsure
-        if fact_key(value) is None or len(self.changed_tensors) != changed:
+        if fact_key(value) is None or (len(self.changed_tensors), self.at_large) != changed:
             del self.scopes.results[key]
         else:
             self.scopes.results[key] = result
