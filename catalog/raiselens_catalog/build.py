@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import gc
 import json
+import signal
 import time
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import PurePosixPath
@@ -166,9 +168,35 @@ def _mine(package: Package, paths: list[str], jobs: int) -> Iterator[tuple[str, 
     from concurrent.futures import ProcessPoolExecutor
 
     chunks = [paths[at : at + _CHUNK] for at in range(0, len(paths), _CHUNK)]
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for result in pool.map(_mined_chunk, [package] * len(chunks), chunks):
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_when_interrupted) as pool:
+        with _interrupts_held():
+            results = pool.map(_mined_chunk, [package] * len(chunks), chunks)
+        for result in results:
             yield from result
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back while processes start; they inherit that.
+
+    A process that is interrupted while it starts prints a traceback that nothing in it could catch yet.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_when_interrupted() -> None:
+    """Let Ctrl-C end this process without a word, also the one that was held back while it started."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _mined_chunk(package: Package, paths: list[str]) -> list[tuple[str, Mined | None, Stub]]:

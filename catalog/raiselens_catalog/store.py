@@ -86,7 +86,8 @@ class Store:
                 yield self.connection
                 self._index()
             except BaseException:
-                self.connection.execute("ROLLBACK")
+                if self.connection.in_transaction:  # of a full disk SQLite itself has taken all back
+                    self.connection.execute("ROLLBACK")
                 raise
             self.connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -390,7 +391,8 @@ def _upgrade(connection: sqlite3.Connection) -> None:
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
 
@@ -421,4 +423,17 @@ def _broken(path: Path, error: Exception) -> CatalogError:
     text = str(error)
     if "locked" in text:
         return CatalogError("another process is writing to it", file=str(path), remedy="wait for it to finish")
-    return CatalogError(f"cannot be used: {text}", file=str(path), remedy="remove it and build or import again")
+    return CatalogError(f"cannot be used: {text}", file=str(path), remedy=_remedy(path, text))
+
+
+def _remedy(path: Path, text: str) -> str:
+    """What helps against a failure of SQLite; a file that is whole is never to be removed."""
+    if "full" in text:
+        return "make room on its disk and try again; what it held is unchanged"
+    if path.is_dir():
+        return "that is a folder; name a file"
+    if "not a database" in text:
+        return "that is no catalog; move it away or name another file"
+    if "malformed" in text or "no such" in text:
+        return "it is damaged; remove it and build or import again"
+    return "check the path, its permissions and its disk"

@@ -184,6 +184,28 @@ def test_targets_that_are_none(tmp_path: Path, site: Path, monkeypatch: pytest.M
     assert str(caught.value).startswith(reason)
 
 
+def test_an_output_that_is_no_catalog_is_not_to_be_removed(tmp_path: Path, site: Path):
+    text = tmp_path / "notes.txt"
+    text.write_text("notes " * 1000)
+    with pytest.raises(CatalogError, match=r"notes\.txt: .*; that is no catalog; move it away or name another file$"):
+        build(["acme-kernels"], output=text, search_path=[site])
+    with pytest.raises(CatalogError, match=r"; that is a folder; name a file$"):
+        build(["acme-kernels"], output=tmp_path, search_path=[site])
+    assert text.read_text().startswith("notes ")
+
+
+def test_a_full_disk_asks_for_room(tmp_path: Path, site: Path):
+    output, _ = built(tmp_path, "acme-kernels", site=site)
+    store = open_store(output)
+    store.connection.execute(f"PRAGMA max_page_count = {store.connection.execute('PRAGMA page_count').fetchone()[0]}")
+    with (
+        pytest.raises(CatalogError, match=r"; make room on its disk and try again; what it held is unchanged$"),
+        store.writing() as connection,
+    ):
+        connection.execute("INSERT INTO blob VALUES ('large', zeroblob(1000000))")
+    store.close()
+
+
 def test_curated_records_come_before_mined_ones(tmp_path: Path):
     folder = tmp_path / "sglang/kernels/ops/kv_canary"
     folder.mkdir(parents=True)
