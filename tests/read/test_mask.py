@@ -30,6 +30,17 @@ from raiselens_server.read.mask import mask
         ("Authorization: Bearer abcdefghijklmnop1234", "Authorization: Bearer <token>"),
         ('{"api_key": "s3cr3tvalue"}', '{"api_key": "<secret>"}'),
         ("WANDB_API_KEY=0123456789abcdef", "WANDB_API_KEY=<secret>"),
+        (r'File "C:\Users\Ada B. Lee\proj\x.py"', r'File "C:\Users\<user>\proj\x.py"'),
+        (r"C:\Users\Ada failed", r"C:\Users\<user> failed"),
+        (r"open \\filer7\models\a.bin", r"open \\<host>\models\a.bin"),
+        (r"open '\\\\filer7\\models'", r"open '\\\\<host>\\models'"),
+        ("gsk_abcdefghijklmnopqrst01 npm_abcdefghijklmnopqrst01", "<token> <token>"),
+        ("pypi-AgEIcHlwaS5vcmcC SG.abcdefghijklmnop.abcdefghijklmnop", "<token> <token>"),
+        ("dop_v1_0123456789abcdef", "<token>"),
+        ("https://0123456789abcdef01234567@git.example/x", "https://<credentials>@git.example/x"),
+        ("/blob?se=1&sig=AbC%2Fdef1234%3D&sp=r", "/blob?se=1&sig=<secret>&sp=r"),
+        ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA", "ssh-ed25519 <key>"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END", "-----BEGIN RSA PRIVATE KEY-----<secret>-----END"),
         ("--password hunter22 --db_password=hunter22", "--password <secret> --db_password=<secret>"),
     ],
 )
@@ -48,6 +59,9 @@ def test_is_masked(text: str, masked: str):
         "torch 2.13.0 cuda 12.4",
         "--tokenizer /models/a --max-total-tokens 4096",
         "/usr/lib/python3.12/threading.py",
+        r"C:\\models\\a, \\d+\\w and C:\\Windows\\x",
+        r"stderr '\\nTraceback\\nValueError'",
+        "key_cache_and_value_cache_for_attention_2, x?key=1",
     ],
 )
 def test_is_left_alone(text: str):

@@ -8,6 +8,9 @@ from typing import TypeAlias
 
 HEADER = "Traceback (most recent call last)"
 
+# Behind the header in a sentence that speaks of tracebacks.
+_IN_PROSE = re.compile(r":?`[ ,;)]{1,3}[^\W\d]")
+
 # Shorter than the sentences are: a narrow terminal wraps them.
 _CAUSE = "The above exception was the direct cause"
 _CONTEXT = "During handling of the above exception"
@@ -89,7 +92,7 @@ def classify(text: str) -> Kind:
     if frame is not None:
         return frame
     header = text.find(HEADER)
-    if header >= 0:
+    if header >= 0 and not _IN_PROSE.match(text, header + len(HEADER)):
         group = text.endswith("Exception Group ", 0, header)
         start = header - len("Exception Group ") if group else header
         quoted = text.endswith("Original ", 0, header)

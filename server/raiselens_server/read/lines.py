@@ -117,7 +117,10 @@ def join(parts: list[Line]) -> Line:
     marks: list[Mark] = []
     length = 0
     for part in parts:
-        marks.extend(Mark(mark.offset + length, mark.line, mark.column) for mark in part.marks)
+        for mark in part.marks:
+            # Where a prefix was dropped from the part, its mark stands before the part, which is now inside another.
+            dropped = max(0, -mark.offset)
+            marks.append(Mark(mark.offset + dropped + length, mark.line, mark.column + dropped))
         length += len(part.text)
     return Line("".join(part.text for part in parts), parts[0].raw, tuple(marks))
 

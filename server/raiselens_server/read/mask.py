@@ -12,8 +12,10 @@ _HOME = re.compile(
     r"(?P<lead>/(?:home|Users|users|u|export/home|mnt/home|data/home|nfs/home|lustre/home)/)(?P<user>[\w.@+-]{1,64})(?=[/\s\"':;,)\]]|$)"
 )
 _WINDOWS_HOME = re.compile(
-    r"(?P<lead>[A-Za-z]:[\\/]{1,2}Users[\\/]{1,2})(?P<user>[^\\/\s\"':;,]{1,64})(?=[\\/\s\"']|$)"
+    r"(?P<lead>[A-Za-z]:[\\/]{1,2}Users[\\/]{1,2})(?P<user>[^\\/\s\"':;,]{1,64}(?: {1,2}[^\\/\s\"':;,]{1,64}){0,3}(?=[\\/])|[^\\/\s\"':;,]{1,64}(?=[\s\"']|$))"
 )
+# The machine of a Windows share: \\\\host\\share, also with its backslashes doubled.
+_SHARE = re.compile(r"(?<![\w\\:])\\{2}(?P<lead>\\\\)?(?P<host>[A-Za-z][\w.-]{1,80})\\(?(lead)\\)[\w$]")
 _PROMPT = re.compile(
     r"(?<![\w.@+/-])(?P<user>[a-z_][\w.-]{0,31})@(?P<host>[\w-]{1,63}(?:\.[\w-]{1,63}){0,6})(?=[:~ $#\])]|$)"
 )
@@ -24,7 +26,7 @@ _SYSLOG = re.compile(
 _FIELD = re.compile(
     r"(?P<lead>\b(?:host|hostname|node|nodename|node_ip_address|HOSTNAME) {0,12}[:=] {0,4}[\"']?)(?P<host>[\w.-]{1,80})"
 )
-_URL_SECRET = re.compile(r"(?P<lead>\b[a-z][a-z0-9+.-]{1,20}://)[^\s/@:]{1,120}:[^\s/@]{1,200}@")
+_URL_SECRET = re.compile(r"(?P<lead>\b[a-z][a-z0-9+.-]{1,20}://)(?:[^\s/@:]{1,120}:[^\s/@]{1,200}|[\w.~%+-]{16,200})@")
 _IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
 _IPV6 = re.compile(
     r"(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:){3,7}(?::?[0-9A-Fa-f]{1,4}){0,7}(?![\w:])|(?<![\w:])[0-9A-Fa-f]{1,4}::[0-9A-Fa-f:]{1,34}(?![\w:])"
@@ -33,6 +35,9 @@ _MAC = re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?![\w:])")
 _TOKEN = re.compile(
     r"\b(?:hf_[A-Za-z0-9]{16,80}|sk-[A-Za-z0-9_-]{16,200}|gh[pousr]_[A-Za-z0-9]{20,100}|github_pat_\w{20,120}"
     r"|glpat-[\w-]{16,60}|xox[abprs]-[\w-]{10,120}|AKIA[0-9A-Z]{16}|ASIA[0-9A-Z]{16}|AIza[\w-]{30,50}|nvapi-[\w-]{20,120}"
+    r"|gsk_[A-Za-z0-9]{20,100}|npm_[A-Za-z0-9]{20,100}|do[opr]_v1_[0-9a-f]{16,100}|pypi-[\w-]{16,300}|r8_[A-Za-z0-9]{20,60}"
+    r"|SG\.[\w-]{16,40}\.[\w-]{16,80}|dckr_(?:pat|oat)_[\w-]{16,80}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,120}|xai-[A-Za-z0-9]{20,120}"
+    r"|(?:tgp_v1|lsv2_[ps]t)_\w{20,120}|(?:pplx|tskey)-[\w-]{20,120}"
     r"|ya29\.[\w-]{20,200}|eyJ[\w-]{10,2000}\.[\w-]{10,2000}\.[\w-]{5,2000})"
 )
 _BEARER = re.compile(r"(?i)(?P<lead>\b(?:bearer|basic|token) )[\w.~+/=-]{16,2000}")
@@ -43,6 +48,12 @@ _SECRET = re.compile(
 _OPTION = re.compile(
     r"(?i)(?P<lead>--[\w-]{0,40}(?:api[_-]?key|secret|token|passwd|password)[ ])(?P<value>[^\s\"']{4,2000})"
 )
+# The signature of a signed URL (Azure's `sig`, Amazon's and Google's `X-…-Signature`) opens what it names.
+_SIGNATURE = re.compile(
+    r"(?i)(?P<lead>[?&](?:sig|signature|x-(?:amz|goog)-signature|key|auth)=)(?P<value>[\w%.~+/=-]{8,2000})"
+)
+_PEM = re.compile(r"(?P<lead>-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)[A-Za-z0-9+/=\s\\]{1,8000}")
+_PUBLIC_KEY = re.compile(r"\b(?P<lead>ssh-(?:rsa|ed25519) )[A-Za-z0-9+/=]{20,2000}")
 _KEEP = frozenset({"none", "null", "true", "false", "0.0.0.0", "127.0.0.1", "localhost"})  # noqa: S104
 _NOT_USERS = frozenset({"root", "runner", "user", "ubuntu", "git"})
 
@@ -60,10 +71,13 @@ def mask(text: str, *, users: tuple[str, ...] = (), hosts: tuple[str, ...] = ())
     for found in _PROMPT.finditer(text):
         names.add(found["user"])
         machines.add(found["host"])
-    for pattern in (_SYSLOG, _FIELD):
+    for pattern in (_SYSLOG, _FIELD, _SHARE):
         machines.update(found["host"] for found in pattern.finditer(text))
     text = _URL_SECRET.sub(r"\g<lead><credentials>@", text)
     text = _TOKEN.sub("<token>", text)
+    text = _PEM.sub(r"\g<lead><secret>", text)
+    text = _PUBLIC_KEY.sub(r"\g<lead><key>", text)
+    text = _SIGNATURE.sub(_secret, text)
     text = _BEARER.sub(r"\g<lead><token>", text)
     text = _SECRET.sub(_secret, text)
     text = _OPTION.sub(_secret, text)

@@ -45,12 +45,14 @@ _ENDS = (
     "make: ", "wandb: ", "##[", "npm ERR!", "Current thread 0x", "Thread 0x", "Extension modules:", "Exception raised from",
     "frame #", "C++ CapturedTraceback", "ERROR conda", "Error in sys.excepthook",
     "Original exception was:", "Task exception was never retrieved", "Future exception was never retrieved",
-    ">>> ", "```", "~~~", "</", "Command exited", "error: Recipe", "Press any key", "Press ENTER",
+    ">>> ", "```", "~~~", "</", "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}", "➜ ", "Command exited", "command terminated with exit code", "real\t",
+    "Process finished with exit code", "error: Recipe", "Press any key", "Press ENTER",
 )  # fmt: skip
 
 _PROMPT = re.compile(
     r"(?:\([\w.-]{1,40}\) )?[\w.-]{1,60}@[\w.-]{1,60}[:~ ][^$#\n]{0,200}[$#%](?: |$)"
-    r"|\[[\w.-]{1,60}@[\w.-]{1,60} [^\]\n]{0,200}\][$#] ?|\$ |In \[\d{1,6}\]:|PS [A-Z]:\\|[A-Z]:\\[^>\n]{0,200}>|\[\d\][+-]? "
+    r"|(?:\([\w.-]{1,40}\) )?(?:\[[\w.-]{1,60}@[\w.-]{1,60} [^\]\n]{0,200}\][$#%](?: |$)|PS [A-Z]:\\|[A-Z]:\\[^>\n]{0,200}>)"
+    r"|(?:ba|z|da|a|k)?sh-\d{1,2}\.\d{1,2}[$#](?: |$)|\$ |In \[\d{1,6}\]:|\[\d\][+-]? "
 )
 _PROCESS = re.compile(r"Process [\w.:-]{1,80}:$|make\[\d+\]: |[\w./-]{1,80}: line \d+: +\d+ |[\w.-]{1,40}-\d+ +\| ")
 _LOCATED_WARNING = re.compile(r"[^\s:]{1,300}:\d{1,7}: \w{0,60}Warning: ")
@@ -70,8 +72,11 @@ _MAX_LINES = 20_000
 
 def ends_message(text: str) -> bool:
     """Whether the line can be no part of a message above it."""
-    if not text or text[0] in " \t":
+    if not text:
         return False
+    if text[0] in " \t":
+        # tqdm pads the percentage, so that a bar may begin with blanks.
+        return "%" in text[:8] and "<" in text[:512] and bool(_BAR.match(text[:512]) and _TALLY.search(text[:512]))
     if text.startswith(_ENDS):
         return True
     head = text[:512]

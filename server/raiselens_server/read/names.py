@@ -24,7 +24,7 @@ _KNOWN_LONE = frozenset({"BackendCompilerFailed", "OutOfResources", "TimeoutExpi
 # Words that stand before a colon at the start of a line without being a class.
 _NEVER = frozenset({
     "DEBUG", "INFO", "NOTICE", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "TRACE", "Note", "NOTE", "Usage",
-    "Hint", "Warning", "Killed", "Aborted", "Terminated", "Done", "Failures", "Traceback", "Process", "Thread", "File",
+    "Hint", "Warning", "Killed", "Aborted", "Terminated", "Done", "Failures", "Errors", "Warnings", "Traceback", "Process", "Thread", "File",
     "Cell", "Input", "True", "False", "None", "Success", "Failed", "Skipped", "Finished", "Started", "Stopped",
 })  # fmt: skip
 

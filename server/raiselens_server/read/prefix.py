@@ -180,7 +180,7 @@ def split_prefix(text: str) -> Prefix:
                 bound = True
             part = groups.get("part") == "P"
             shape.append(
-                f"{'t' if index in _RECORDS else 'p'}{index}{groups.get('level') or ''}{src or ''}{'b' if groups.get('blank') else ''}"
+                f"{'t' if index in _RECORDS else 'p'}{index}{groups.get('level') or ''}{src or ''}{groups.get('cri') or ''}{'b' if groups.get('blank') else ''}"
             )
             at = match.end()
             ends.append(at)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from raiselens_server.read.lines import Line
 
 _MEASURED = re.compile(r"[-+]?\d*\.\d+(?:e[-+]?\d+)?%?(?:[,;\s]|$)")
+# Counts of one class after another, or a field that says that there was none.
+_TALLY = re.compile(r"\d{1,9}(?:[,; ]{1,3}[\w.]{1,80}: \d{1,9}){1,40}$|(?:none|no|null|nil|n/a|ok)$", re.IGNORECASE)
 _MOST_COLONS = 8
 _FARTHEST = 400
 _LOCATED = re.compile(r"[^\s:][^:\n]{0,300}:\d{1,7}: (?=\w{1,60}Warning: )")
@@ -87,8 +89,8 @@ def _start(text: str) -> int | None:
     if not message:
         # A message that begins on the next line; a bare `ValueError` is a word of any text.
         return 0 if "." in named[0] and ":" in text else None
-    if _MEASURED.match(message):
-        # `MeanSquaredError: 0.031` is a metric.
+    if _MEASURED.match(message) or _TALLY.match(message):
+        # `MeanSquaredError: 0.031` is a metric, `TimeoutError: 0 ConnectionError: 2` a tally, `LastError: none` a field.
         return None
     # `ValueError: If the input is not …` is a docstring's account of what may be raised.
     return None if message.startswith(("if ", "If ", "when ", "When ", "raised when ", "Raised ")) else 0
