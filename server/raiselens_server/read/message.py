@@ -31,7 +31,7 @@ _CONTINUATIONS = (
     "Actual ", "Current config", "Traceback of", "Tracing", "Call using", "Error message", "stderr:", "stdout:",
     "Command:", "The error", "This error", "This may", "This is ", "This can", "The above operation",
     "-- Process ", "More details", "Open an issue", "Caused by", "Reason:", "Details:", "Ninja output", "--- ",
-    "At:", "Read the migration guide", "A detailed", "Failures:", "Root Cause", "Other Failures",
+    "At:", "Invoked with:", "Read the migration guide", "A detailed", "Failures:", "Root Cause", "Other Failures",
 )  # fmt: skip
 
 # A hint that dynamo adds to its own message, also below what that message quotes.
