@@ -162,5 +162,9 @@ def _raised(python: Path, raiser: str, folder: Path) -> Truth:
         frames = tuple((file, line, function) for file, line, function in told["frames"])
         name, message = told["leaf"]
         links = tuple((cls, text) for cls, text in told["links"])
-        _known[python, raiser] = Truth(told["class"], told["message"], frames, (name, message), links)
+        truth = Truth(told["class"], told["message"], frames, (name, message), links)
+        if str(folder) in truth.message:
+            # A message that names the program's own file is that of this folder alone.
+            return truth
+        _known[python, raiser] = truth
     return _known[python, raiser]
