@@ -52,10 +52,8 @@ def write_site(
             (folder / name).mkdir(parents=True, exist_ok=True)
         for done, entry in enumerate(publishable, start=1):
             record = entry.record
-            (folder / f"errors/{record.id}.html").write_text(
-                _error_page(entry, related.of(entry), issues), encoding="utf-8"
-            )
-            (folder / f"api/errors/{record.id}.json").write_text(_data(entry), encoding="utf-8")
+            _write(folder / f"errors/{record.id}.html", _error_page(entry, related.of(entry), issues))
+            _write(folder / f"api/errors/{record.id}.json", _data(entry))
             if progress is not None:
                 progress(done, len(publishable))
         _write_lists(publishable, folder)
@@ -90,6 +88,11 @@ class _Related:
         return others[:RELATED_LIMIT]
 
 
+def _write(path: Path, text: str) -> None:
+    """Half a character, which JSON can hold, is written as JSON's own escape."""
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
 def _function(entry: Entry) -> str:
     return entry.guard.qualname if entry.guard is not None else ""
 
@@ -102,11 +105,11 @@ def _write_lists(entries: list[Entry], folder: Path) -> None:
         _write_list(folder / "repos", _file_name(name), f"Errors of {name}", members)
     for name, members in backgrounds.items():
         _write_list(folder / "background", _file_name(name), f"Background: {name}", members)
-    (folder / "index.html").write_text(_index_page(repositories, backgrounds), encoding="utf-8")
+    _write(folder / "index.html", _index_page(repositories, backgrounds))
     rows = [
         [entry.record.id, entry.record.error_class or "", title(entry.record), entry.record.repo] for entry in entries
     ]
-    (folder / "search.json").write_text(json.dumps(rows, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+    _write(folder / "search.json", json.dumps(rows, ensure_ascii=False, separators=(",", ":")))
     assets = Path(__file__).parent / "assets"
     for name in ("site.css", "site.js"):
         (folder / name).write_bytes((assets / name).read_bytes())
@@ -117,7 +120,7 @@ def _write_list(folder: Path, name: str, heading: str, entries: list[Entry]) -> 
     chunks = [entries[at : at + LIST_ROWS] for at in range(0, len(entries), LIST_ROWS)]
     files = [f"{name}.html", *(f"{name}.page-{number}.html" for number in range(2, len(chunks) + 1))]
     for here, (file, chunk) in enumerate(zip(files, chunks, strict=True)):
-        (folder / file).write_text(_list_page(heading, chunk, _pages(files, here)), encoding="utf-8")
+        _write(folder / file, _list_page(heading, chunk, _pages(files, here)))
 
 
 def _pages(files: list[str], here: int) -> str:

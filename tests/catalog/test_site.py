@@ -98,6 +98,17 @@ def test_markup_and_paths_from_a_record_stay_text(tmp_path: Path):
     assert not re.search(r"<(script>|img|b>)|javascript:", page)
 
 
+def test_half_a_character_in_a_record_is_published_as_jsons_escape(tmp_path: Path):
+    entry = Catalog.open(catalogs=[FULL], data_dir=tmp_path).require("ab12cd34ef56ab78")
+    record = replace(entry.record, error_message="half \ud800 {x}", slug="half", repo="acme/half")
+    folder = tmp_path / "site"
+    half = replace(entry, record=record, related=())
+    assert write_site(Catalog([MemorySource(entry.layer, [half])]), folder) == 1
+    data = json.loads((folder / "api/errors/ab12cd34ef56ab78.json").read_text(encoding="utf-8"))
+    assert data["record"]["errorMessage"] == "half \ud800 {x}"
+    assert "half \\ud800 {x}" in (folder / "errors/ab12cd34ef56ab78.html").read_text(encoding="utf-8")
+
+
 def test_excerpts_of_mined_libraries_are_not_published(tmp_path: Path):
     (tmp_path / "acme.py").write_text('secret_name = 1\nraise ValueError("acme: the message of a mined error")\n')
     build([str(tmp_path)], output=tmp_path / "built.sqlite")
