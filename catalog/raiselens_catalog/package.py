@@ -119,7 +119,25 @@ def _folder(path: Path, suffixes: frozenset[str]) -> Package:
         return Package(
             *_facts(_info_of(root.parent, name), name), root.parent, tuple(_walk(root.parent, root, suffixes))
         )
-    return Package(*_facts(metadata, root.name), root, tuple(_walk(root, root, suffixes)))
+    files = tuple(_walk(root, root, suffixes))
+    if metadata is None and (text := _text(root / "PKG-INFO")):  # an unpacked sdist
+        return Package(*_facts_of_text(text, root.name), root, files)
+    if metadata is None and (name := _project_name(root)):
+        return Package(_normal(name), "", _normal(name), root, files)
+    return Package(*_facts(metadata, root.name), root, files)
+
+
+def _project_name(root: Path) -> str:
+    """The name that a source tree gives itself: a checkout may lie in a folder of any name, and ids may not tell."""
+    found = (pattern.search(_text(root / file)) for file, pattern in _OWN_NAME.items())
+    return next((match[1] for match in found if match), "")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _installed(name: str, search_path: Sequence[Path], suffixes: frozenset[str]) -> Package:
@@ -249,6 +267,12 @@ def _facts_of_text(text: str, fallback: str) -> tuple[str, str, str]:
     return _normal(name), version, found[1].removesuffix(".git") if found else _normal(name)
 
 
+_OWN_NAME: Final = {
+    "pyproject.toml": re.compile(
+        r"""^\[project\][ \t]*(?:#.*)?$(?:\n(?!\[).*)*?\n[ \t]*name[ \t]*=[ \t]*["']([\w.-]+)["']""", re.MULTILINE
+    ),
+    "setup.cfg": re.compile(r"^\[metadata\]$(?:\n(?!\[).*)*?\nname[ \t]*=[ \t]*([\w.-]+)", re.MULTILINE),
+}
 _GITHUB: Final = re.compile(r"https?://(?:www\.)?github\.com/([\w.-]+/[\w.-]+)")
 
 

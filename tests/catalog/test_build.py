@@ -206,6 +206,31 @@ def test_a_full_disk_asks_for_room(tmp_path: Path, site: Path):
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("pyproject.toml", '[build-system]\nname = "no"\n\n[project]\nversion = "1"\nname = "acme-kernels"\n'),
+        ("PKG-INFO", "Metadata-Version: 2.1\nName: acme-kernels\n"),
+        ("setup.cfg", "[options]\nname = no\n\n[metadata]\nname = acme-kernels\n"),
+    ],
+)
+def test_a_checkout_has_the_same_ids_in_a_folder_of_any_name(tmp_path: Path, file: str, text: str):
+    ids = []
+    for name in ("acme", "my checkout #2"):
+        module = tmp_path / name / "src/acme_kernels/__init__.py"
+        module.parent.mkdir(parents=True)
+        module.write_text(
+            "def check(n):\n    if n < 1:\n        raise ValueError(f'acme: n must be positive, got {n}')\n"
+        )
+        (tmp_path / name / file).write_text(text)
+        build([str(tmp_path / name)], output=tmp_path / f"{name}.sqlite")
+        store = open_store(tmp_path / f"{name}.sqlite")
+        ids.append(store.connection.execute("SELECT record.id, name FROM record, target").fetchall())
+        store.close()
+    assert ids[0] == ids[1]
+    assert ids[0][0][1] == "acme-kernels"
+
+
 def test_curated_records_come_before_mined_ones(tmp_path: Path):
     folder = tmp_path / "sglang/kernels/ops/kv_canary"
     folder.mkdir(parents=True)
