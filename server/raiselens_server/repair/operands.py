@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from raiselens_server.source.ir import Expr
 
 _WORD: Final = re.compile(r"[^\W\d]\w*")
+_ROOT: Final = re.compile(r"(?<![.\w])([^\W\d]\w*)\.")
 _METHOD: Final = "torch.Tensor."
 
 
@@ -77,6 +78,9 @@ def _asked_about(finding: Finding) -> list[Expr] | None:
     parameters = ops.parameters(raising.callee or "")
     named = [name for name in dict.fromkeys(_WORD.findall(raising.condition)) if name in parameters]
     if last is None or last[0] != ir.CALL or not named:
+        return None
+    if not {*_ROOT.findall(raising.condition)} <= {*parameters, "torch"}:
+        # It has names of its own for some of the operands: `mat1.dtype == mat2.dtype` of `mm(input, mat2)`.
         return None
     found: list[Expr] = []
     for name in named:

@@ -206,7 +206,13 @@ def _as_array(value: Value | None) -> Array:
 
 def _running(b: Bound) -> Outcome:
     """`cumsum` and `cumprod`: flat without an axis; narrow integers become the platform's."""
-    source, given = _as_array(b.get("input")), numpy_dtypes(b.get("dtype"))
+    value = b.get("input")
+    if not isinstance(value, Array) and _measured(value) is None:
+        # Anything with a method of that name answers itself: of a tensor it is a tensor.
+        return NO_RULE
+    source, given = _as_array(value), numpy_dtypes(b.get("dtype"))
+    if source.shape == ():
+        source = Array(source.dtypes, (1,))
     kept = source.dtypes <= {"int64", "float32", "float64"}
     names = given or (source.dtypes if kept else ALL)
     flat = reading.absent(b.get("dim"))
