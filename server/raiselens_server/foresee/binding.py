@@ -25,6 +25,11 @@ class Arguments:
     open_positional: bool = False
     open_keywords: bool = False
 
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All that is passed, the keywords' values last."""
+        return (*self.positional, *(value for _, value in self.keywords))
+
 
 @dataclass(frozen=True, slots=True)
 class Bindings:

@@ -204,17 +204,14 @@ class Calls(Running):
                 return self.over_options(options, lambda option: self.apply(option, arguments, frame, expr), frame)
             case _:
                 self.escape(function)
-                self.may_be_changed((*arguments.positional, *(value for _, value in arguments.keywords)), frame)
+                self.may_be_changed(arguments.values, frame)
                 return self.not_followed(arguments, "unknown-callee", frame)
 
     def not_followed(self, arguments: Arguments, cause: str, frame: Frame | None = None) -> Value:
         """The result of a call that is not followed: its arguments are out of sight from now on."""
         if frame is not None:
-            given = (*arguments.positional, *(value for _, value in arguments.keywords))
-            self.may_change(given, given, frame)
-        for value in arguments.positional:
-            self.escape(value)
-        for _, value in arguments.keywords:
+            self.may_change(arguments.values, arguments.values, frame)
+        for value in arguments.values:
             self.escape(value)
         return Unknown(cause)
 
@@ -385,8 +382,7 @@ class Calls(Running):
 
     def _left_out(self, function: Function, arguments: Arguments, cause: str, frame: Frame) -> Value:
         """A followed function is not run: it may change what it is given, and what it closes over."""
-        given = (*arguments.positional, *(value for _, value in arguments.keywords))
-        self.may_change((Callable(function, function.unit.name), *given), given, frame)
+        self.may_change((Callable(function, function.unit.name), *arguments.values), arguments.values, frame)
         if function.closure is not None:
             self.escape(Callable(function, function.unit.name))
         return self.not_followed(arguments, cause)

@@ -37,7 +37,7 @@ class Overriding(Attributes):
         yield from raising.assumed
         values: list[Value] = []
         if raising.arguments is not None:
-            values += [*raising.arguments.positional, *(value for _, value in raising.arguments.keywords)]
+            values += raising.arguments.values
         for inner in raising.levels[level + 1 :]:
             values += inner.frame.variables.values()
         if raising.implicit not in {"binding", "unpack"}:

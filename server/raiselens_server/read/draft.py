@@ -80,6 +80,24 @@ class Unit:
     repeated: int = 0
 
 
+@dataclass(slots=True)
+class SingleDraft:
+    """A reader of a format that tells of one error, and holds no line back."""
+
+    tag: str = ""
+    level: str = ""
+    draft: Draft | None = None
+
+    def close(self) -> Unit | None:
+        """The error."""
+        return None if self.draft is None else Unit([self.draft], self.tag, self.level)
+
+    @staticmethod
+    def held() -> list[Line]:
+        """Nothing is held."""
+        return []
+
+
 def span(line: Line, start: int, end: int) -> Span:
     """The place of `line.text[start:end]`."""
     end_line, end_column = line.at(max(start, end - 1))

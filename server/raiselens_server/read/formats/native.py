@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from raiselens_server.error import Frame, Role
-from raiselens_server.read.draft import Draft, Unit, frame
+from raiselens_server.read.draft import Draft, SingleDraft, Unit, frame
 from raiselens_server.read.kinds import FrameLine, classify
 from raiselens_server.read.message import Message, ends_message
 
@@ -174,12 +174,8 @@ _ABORT = "LLVM ERROR: "
 
 
 @dataclass(slots=True)
-class CompilerAbortUnit:
+class CompilerAbortUnit(SingleDraft):
     """`LLVM ERROR: …`: the compiler takes the whole process down."""
-
-    tag: str = ""
-    level: str = ""
-    draft: Draft | None = None
 
     def feed(self, line: Line) -> bool:
         """Take a line, or say that the unit is over."""
@@ -187,15 +183,6 @@ class CompilerAbortUnit:
             return False
         self.draft = Draft(_ABORT.rstrip(": "), line, len(_ABORT), native=True)
         return True
-
-    def close(self) -> Unit | None:
-        """The error."""
-        return None if self.draft is None else Unit([self.draft], self.tag, self.level)
-
-    @staticmethod
-    def held() -> list[Line]:
-        """Nothing is held."""
-        return []
 
 
 def _message_start(text: str) -> int | None:

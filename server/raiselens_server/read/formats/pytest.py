@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raiselens_server.error import Frame, Role
-from raiselens_server.read.draft import Draft, Unit, frame
+from raiselens_server.read.draft import Draft, SingleDraft, Unit, frame
 from raiselens_server.read.kinds import FrameLine, Header, Link, classify
 from raiselens_server.read.names import is_exception_class, is_warning_class, split_class
 
@@ -209,12 +209,8 @@ class PytestUnit:
 
 
 @dataclass(slots=True)
-class SummaryUnit:
+class SummaryUnit(SingleDraft):
     """One line that names test, class and message: the short summary's, or that of `--tb=line`."""
-
-    tag: str = ""
-    level: str = ""
-    draft: Draft | None = None
 
     def feed(self, line: Line) -> bool:
         """Take a line, or say that the unit is over."""
@@ -241,23 +237,10 @@ class SummaryUnit:
         self.draft.interrupted = word == "ERROR" and "::" not in line.text[:at]
         return True
 
-    def close(self) -> Unit | None:
-        """The error."""
-        return None if self.draft is None else Unit([self.draft], self.tag, self.level)
-
-    @staticmethod
-    def held() -> list[Line]:
-        """Nothing is held."""
-        return []
-
 
 @dataclass(slots=True)
-class StopUnit:
+class StopUnit(SingleDraft):
     """`!!!!! KeyboardInterrupt !!!!!`, and below it where the run was when somebody stopped it."""
-
-    tag: str = ""
-    level: str = ""
-    draft: Draft | None = None
 
     def feed(self, line: Line) -> bool:
         """Take a line, or say that the unit is over."""
@@ -273,15 +256,6 @@ class StopUnit:
             return False
         self.draft.frames = [frame(line, place["file"], int(place["line"]), "")]
         return True
-
-    def close(self) -> Unit | None:
-        """The error."""
-        return None if self.draft is None else Unit([self.draft], self.tag, self.level)
-
-    @staticmethod
-    def held() -> list[Line]:
-        """Nothing is held."""
-        return []
 
 
 def _summary(text: str) -> tuple[str, int] | None:
