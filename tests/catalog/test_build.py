@@ -346,3 +346,6 @@ def test_an_upgrade_that_fails_leaves_the_store_as_it_was(tmp_path: Path, site: 
     assert Catalog.open(catalogs=[tmp_path / "old.sqlite"], data_dir=tmp_path / "none").match(
         "ValueError", "acme: rows must be 1-D"
     )
+    store = open_store(tmp_path / "old.sqlite")
+    assert store.connection.execute("SELECT count(*) FROM record").fetchone()[0] > 0
+    assert store.connection.execute("PRAGMA user_version").fetchone()[0] == VERSION
